@@ -1,0 +1,307 @@
+"""One pass over dense rows: sums of products about a shift, in cache-sized batches.
+
+This is where the time goes when there are many rows. Every batch is read from memory once and
+used, while it is in cache, for the cross-products, the sums and the squared norms. Batches are
+grouped into stripes whose limits depend on the shape alone, and stripes are added in order, so
+the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse._threads import blas_threads, effective_n_threads, ordered_map
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+
+BATCH_BYTES = 1 << 20
+"""Rows of [Y X] that one batch holds, in bytes: about half of a core's second-level cache."""
+
+TILE_COLUMNS = 2048
+"""Above this width, columns of X are handled in tiles and BLAS itself runs the threads."""
+
+MAX_STRIPES = 64
+
+
+@dataclass
+class Sums:
+    """Weighted sums over some rows of products of ``x - x_shift`` and ``y - y_shift``."""
+
+    x: Array
+    y: Array
+    yy: Array
+    yx: Array
+    xx_diag: Array
+    xx: Array | None
+    n_samples: int = 0
+    weight: float = 0.0
+
+    @classmethod
+    def zeros(cls, n_x: int, n_y: int, with_xx: bool) -> Sums:
+        """Sums over no rows."""
+        return cls(
+            x=np.zeros(n_x),
+            y=np.zeros(n_y),
+            yy=np.zeros((n_y, n_y)),
+            yx=np.zeros((n_y, n_x)),
+            xx_diag=np.zeros(n_x),
+            xx=np.zeros((n_x, n_x)) if with_xx else None,
+        )
+
+    def tile(self, columns: slice) -> Sums:
+        """Views of the sums that belong to some columns of X."""
+        return Sums(
+            self.x[columns], self.y, self.yy, self.yx[:, columns], self.xx_diag[columns], self.xx
+        )
+
+    def __iadd__(self, other: Sums) -> Sums:
+        self.n_samples += other.n_samples
+        self.weight += other.weight
+        for name in ("x", "y", "yy", "yx", "xx_diag", "xx"):
+            mine = getattr(self, name)
+            if mine is not None:
+                mine += getattr(other, name)
+        return self
+
+
+def product_dtype(*arrays: Array | None) -> np.dtype[Any]:
+    """Return float32 when every dense array is float32 (or narrower float), else float64."""
+    dtypes = [a.dtype for a in arrays if a is not None]
+    single = all(d == np.float32 for d in dtypes)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def choose_shift(head: Array, dtype: np.dtype[Any]) -> Array | None:
+    """Return a shift for the columns, or None where no column needs one.
+
+    Sums about zero are as accurate as sums about the mean while the mean is no larger than a few
+    standard deviations. The first rows decide; a shift anywhere inside the data's range is a good
+    one, so a drift after them does no harm.
+    """
+    head = np.asarray(head, dtype=np.float64)
+    mean = head.mean(axis=0)
+    if np.all(np.abs(mean) <= 2 * head.std(axis=0)):
+        return None
+    return mean.astype(dtype)
+
+
+class _Columns:
+    """Hands out row batches of one dense array, converted and shifted in a work buffer.
+
+    An array that needs neither is handed out as it is: BLAS reads row slices of C- and F-ordered
+    arrays alike. The buffer takes the order of the array, so that it is filled along memory.
+    """
+
+    def __init__(self, array: Array, shift: Array | None, dtype: np.dtype[Any], rows: int) -> None:
+        self.array = array
+        self.shift = shift
+        self.direct = shift is None and array.dtype == dtype and _blas_ready(array)
+        self.by_column = array.strides[0] < array.strides[1]
+        if self.direct:
+            return
+        n = array.shape[1]
+        shape = (n, rows) if self.by_column else (rows, n)
+        self.buffer = np.empty(shape, dtype=dtype)
+        if shift is not None:
+            # A whole block of shifts lets the subtraction run as one long loop.
+            self.shifts = np.empty_like(self.buffer)
+            self.shifts[:] = shift[:, None] if self.by_column else shift
+
+    def __call__(self, start: int, stop: int) -> Array:
+        batch = self.array[start:stop]
+        if self.direct:
+            return batch
+        k = stop - start
+        if self.by_column:
+            out, source = self.buffer[:, :k], batch.T
+            shifts = None if self.shift is None else self.shifts[:, :k]
+        else:
+            out, source = self.buffer[:k], batch
+            shifts = None if self.shift is None else self.shifts[:k]
+        if shifts is None:
+            out[...] = source
+        else:
+            np.subtract(source, shifts, out=out, casting="unsafe")
+        return out.T if self.by_column else out
+
+
+def _blas_ready(array: Array) -> bool:
+    """Tell whether BLAS can read row slices of the array without a copy."""
+    item = array.itemsize
+    row, column = array.strides
+    unit = (column == item and row % item == 0 and row >= item * array.shape[1]) or (
+        row == item and column % item == 0 and column >= item * array.shape[0]
+    )
+    return bool(unit and array.flags.aligned)
+
+
+def accumulate_dense(
+    X: Array,
+    Y: Array | sp.csr_array | None,
+    weight: Array | None,
+    *,
+    with_xx: bool = False,
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+    dtype: np.dtype[Any] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Sums, Array, Array]:
+    """Sum the products of the columns of ``[Y X]`` over all rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, p)
+        Any real dtype and any strides; converted a batch at a time.
+    Y : ndarray or csr_array of shape (m, q), or None
+        Sparse references (class indicators, label sets) are multiplied as they are.
+    weight : ndarray of shape (m,) or None
+        Non-negative row weights.
+    with_xx : bool
+        Also sum the p × p products of X with itself.
+    n_jobs, batch_size, dtype, progress
+        Threads, rows a batch, the dtype of the products, and a callback ``(done, total)``.
+
+    Returns
+    -------
+    sums : Sums
+        float64 sums about the shifts.
+    x_shift, y_shift : ndarray of shape (p,), (q,)
+
+    Notes
+    -----
+    ``m q (q + 2p)`` flops, ``p²`` more a row with ``with_xx``. Beyond the sums the memory is one
+    batch a thread.
+    """
+    m, p = X.shape
+    sparse_y = Y is not None and sp.issparse(Y)
+    q = 0 if Y is None else Y.shape[1]
+    if dtype is None:
+        dtype = product_dtype(X, None if sparse_y else Y)
+    wide = p + q > TILE_COLUMNS
+    tile = TILE_COLUMNS if wide and not with_xx else p
+    tiles = [slice(a, min(a + tile, p)) for a in range(0, p, max(tile, 1))]
+    if batch_size is None:
+        width = min(p, tile) + (0 if sparse_y else q)
+        batch_size = int(np.clip(BATCH_BYTES // (width * dtype.itemsize), 128, 8192))
+        if wide:
+            batch_size = max(batch_size, 1024)
+    head = slice(0, min(m, max(batch_size, 256)))
+    counted = slice(None) if weight is None else weight[head] > 0
+    x_shift = choose_shift(X[head][counted], dtype)
+    y_shift = None if Y is None or sparse_y else choose_shift(Y[head][counted], dtype)
+
+    n_threads = effective_n_threads(n_jobs)
+    n_batches = -(-m // batch_size)
+    n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // 4))
+    edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [m]
+
+    def add_rows(into: Sums, start: int, stop: int, columns: slice) -> Sums:
+        _add_rows(
+            into,
+            X[:, columns],
+            Y,
+            weight,
+            (start, stop),
+            None if x_shift is None else x_shift[columns],
+            y_shift,
+            dtype,
+            batch_size,
+            with_yy=columns.start == 0,
+        )
+        return into
+
+    if wide:
+        total = Sums.zeros(p, q, with_xx)
+        with blas_threads(n_threads):
+            for done, columns in enumerate(tiles, start=1):
+                part = add_rows(total.tile(columns), 0, m, columns)
+                total.n_samples, total.weight = part.n_samples, part.weight
+                if progress is not None:
+                    progress(done, len(tiles))
+    else:
+
+        def stripe(i: int) -> Sums:
+            return add_rows(Sums.zeros(p, q, with_xx), edges[i], edges[i + 1], tiles[0])
+
+        parts = ordered_map(stripe, range(n_stripes), n_threads)
+        total = next(parts)
+        if progress is not None:
+            progress(1, n_stripes)
+        for done, part in enumerate(parts, start=2):
+            total += part
+            if progress is not None:
+                progress(done, n_stripes)
+    x_full = np.zeros(p) if x_shift is None else x_shift.astype(np.float64)
+    y_full = np.zeros(q) if y_shift is None else y_shift.astype(np.float64)
+    return total, x_full, y_full
+
+
+def _add_rows(
+    sums: Sums,
+    X: Array,
+    Y: Array | sp.csr_array | None,
+    weight: Array | None,
+    rows: tuple[int, int],
+    x_shift: Array | None,
+    y_shift: Array | None,
+    dtype: np.dtype[Any],
+    batch_size: int,
+    *,
+    with_yy: bool,
+) -> None:
+    """Add a run of rows to the sums, batch by batch, in float64 whatever the products are in."""
+    start, stop = rows
+    sparse_y = sp.issparse(Y)
+    size = min(batch_size, max(stop - start, 1))
+    x_batches = _Columns(X, x_shift, dtype, size)
+    y_batches = None if Y is None or sparse_y else _Columns(Y, y_shift, dtype, size)
+    ones = np.ones(size, dtype=dtype)
+    for begin in range(start, stop, batch_size):
+        end = min(begin + batch_size, stop)
+        x = x_batches(begin, end)
+        y: Any = None
+        if Y is not None:
+            y = Y[begin:end] if y_batches is None else y_batches(begin, end)
+        if weight is None:
+            w = ones[: end - begin]
+            sums.weight += end - begin
+        else:
+            w = weight[begin:end]
+            counted = w > 0
+            if not counted.all():
+                # A row of weight 0 is gone, whatever it holds.
+                w, x = w[counted], x[counted]
+                y = y if y is None else y[counted]
+            sums.weight += float(w.sum())
+            w = w.astype(dtype)
+        sums.n_samples += len(w)
+        if y is not None:
+            left = _weighted(y, weight, w)
+            sums.yx += left.T @ x
+            if with_yy:
+                product = left.T @ y
+                sums.yy += product.toarray() if sparse_y else product
+                sums.y += y.T @ w if sparse_y else w @ y
+        sums.x += w @ x
+        if sums.xx is not None:
+            product = _weighted(x, weight, w).T @ x
+            sums.xx += product
+            sums.xx_diag += np.diagonal(product)
+        elif weight is None:
+            sums.xx_diag += np.einsum("ij,ij->j", x, x)
+        else:
+            sums.xx_diag += w @ (x * x)
+
+
+def _weighted(rows: Any, weight: Array | None, w: Array) -> Any:
+    """Multiply rows by their weights, where there are weights."""
+    if weight is None:
+        return rows
+    return rows.multiply(w[:, None]).tocsr() if sp.issparse(rows) else rows * w[:, None]

@@ -1,0 +1,593 @@
+"""ProjSe: the scikit-learn face of the selection."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from projse._covariates import append_covariates
+from projse._kernel import FeatureGram
+from projse._moments import Moments, moments_of
+from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
+from projse._routes import KernelSpec, from_moments, from_rows
+from projse._selection import Plan, Selection, select
+from projse._source import make_rows, refuse_non_numeric_columns
+from projse._targets import TARGET_TYPES
+from projse.exceptions import RankExhaustedWarning
+
+Array = NDArray[Any]
+
+
+class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+    """Select the candidates that best explain a whole set of references, without repetition.
+
+    A candidate's score is the share of it that lies in the space the references span,
+    ``‖P_Y x‖² / ‖x‖²``. The best one is picked, its shadow is taken out of that space, and the
+    next one is picked from what is left. With a kernel on variables the same runs in feature
+    space. Only the span of the references matters: mixing the outputs changes nothing.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "auto" or None, default=None
+        How many to select: a number; a share of the candidates in (0, 1); "auto" stops at the
+        first pick whose p-value exceeds ``significance`` (linear kernel); None selects as many as
+        the reference space has dimensions.
+    kernel : {"linear", "poly", "rbf"} or callable, default="linear"
+        Kernel between variables. A callable gets two matrices and returns the kernel between
+        their columns, shape (n_a, n_b). RBF is not sign-blind: a perfect negative predictor is
+        the farthest point of all.
+    degree : int, default=3
+        Of the polynomial kernel ``(⟨x, y⟩ + coef0)^degree``.
+    coef0 : float, default=0.0
+        Of the polynomial kernel; not negative.
+    gamma : float or "mean_distance", default="mean_distance"
+        Of the RBF kernel ``exp(−γ ‖x − y‖²)``. "mean_distance" takes ``γ = 1/(2σ²)`` with σ the
+        mean distance between the references (with one reference: to the candidates).
+    center : bool, default=True
+        Subtract each variable's weighted mean over the samples.
+    scale : bool, default=True
+        Give variables unit norm before the kernel.
+    center_kernel : bool, default=False
+        Centre over the variables, in feature space.
+    alpha : float, default=0.0
+        Ridge on the normalised ``K_YY``.
+    rank : int, float or None, default=None
+        Keep at most this many leading directions of ``K_YY``, or this share of its trace.
+    tol : float or None, default=None
+        Relative eigenvalue cut; None is safe for the dtype and the size.
+    exhausted : {"residual", "restart", "stop"}, default="residual"
+        What happens once the reference space is used up: condition everything on the picks and go
+        on with what is left of the references; start again in the same space; or stop.
+    round_size : int or None, default=None
+        Condition on the picks after this many of them; None: only once the space is used up.
+    include : sequence of int or str, default=None
+        Come first, in this order, as round 0; everything else is conditioned on them.
+    exclude : sequence of int or str, default=None
+        Never picked.
+    target_type : {"auto", "continuous", "class"}, default="auto"
+        How to read y. "auto": labels (strings, booleans, categoricals, integers in one column)
+        are classes, all else is continuous.
+    significance : float, default=0.05
+        Used when ``n_features_to_select="auto"``.
+    n_jobs : int or None, default=None
+        Threads for the pass over the rows; None: as many as BLAS would use.
+    batch_size : int or None, default=None
+        Rows handled at a time; None fits them to the cache.
+    solver : {"auto", "gram", "qr"}, default="auto"
+        "gram" factors the Gram matrix of the references; "qr" factors the references themselves,
+        which keeps directions that a Gram matrix loses; "auto" chooses.
+
+    Attributes
+    ----------
+    selected_ : ndarray of int of shape (n_selected,)
+        Indices in the order of selection.
+    scores_ : ndarray of shape (n_selected,)
+        Squared projection norm when picked, in [0, 1].
+    correlations_ : ndarray of shape (n_selected,)
+        Square roots of the scores.
+    margins_ : ndarray of shape (n_selected,)
+        Relative gap to the runner-up; near 0, the order is not decided by the data.
+    pvalues_ : ndarray of shape (n_selected,)
+        Of the pick under independence (linear kernel; else NaN). Round 0 has none.
+    rounds_ : ndarray of int of shape (n_selected,)
+    support_ : ndarray of bool of shape (n_features_in_,)
+    ranking_ : ndarray of int of shape (n_features_in_,)
+        1 for the first pick, 2 for the second, …; all others share the next number.
+    reference_rank_ : int
+        Dimension of the reference space; with one view, an upper bound until it is used up.
+    moments_ : Moments
+        What the rows came down to. Not there for callable kernels and for references that were
+        factored themselves (fewer rows than references, or ``solver="qr"``).
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names.
+
+    Notes
+    -----
+    Ties are real (with Y = X every first score is 1): among scores within 1e-10 of the best, the
+    lowest index wins. A weight of 2 counts as the row twice, also in the p-values.
+
+    References
+    ----------
+    S. Szedmak, R. Huusari, T. H. D. Le, J. Rousu: Scalable variable selection for two-view
+    learning tasks with projection operators.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse import ProjSe
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 10))
+    >>> Y = X[:, [2, 7]] @ rng.normal(size=(2, 3)) + 0.1 * rng.normal(size=(200, 3))
+    >>> selector = ProjSe(2).fit(X, Y)
+    >>> sorted(selector.selected_.tolist())
+    [2, 7]
+    >>> selector.transform(X).shape
+    (200, 2)
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str | None = None,
+        *,
+        kernel: str | Callable[[Array, Array], Any] = "linear",
+        degree: int = 3,
+        coef0: float = 0.0,
+        gamma: float | str = "mean_distance",
+        center: bool = True,
+        scale: bool = True,
+        center_kernel: bool = False,
+        alpha: float = 0.0,
+        rank: int | float | None = None,
+        tol: float | None = None,
+        exhausted: str = "residual",
+        round_size: int | None = None,
+        include: Any = None,
+        exclude: Any = None,
+        target_type: str = "auto",
+        significance: float = 0.05,
+        n_jobs: int | None = None,
+        batch_size: int | None = None,
+        solver: str = "auto",
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+        self.center = center
+        self.scale = scale
+        self.center_kernel = center_kernel
+        self.alpha = alpha
+        self.rank = rank
+        self.tol = tol
+        self.exhausted = exhausted
+        self.round_size = round_size
+        self.include = include
+        self.exclude = exclude
+        self.target_type = target_type
+        self.significance = significance
+        self.n_jobs = n_jobs
+        self.batch_size = batch_size
+        self.solver = solver
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, covariates: Any = None
+    ) -> Self:
+        """Select from the columns of X those that explain the columns of y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Candidates.
+        y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y), default=None
+            References: numbers, class labels or label indicators. None: one view, Y is X.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts as the row twice, weight 0 as the row gone.
+        covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
+            Variables that everything is conditioned on and that are never picked (age, sex,
+            batch). Columns that are not numbers count as class labels.
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_params()
+        refuse_non_numeric_columns(X)
+        X = validate_data(
+            self,
+            X,
+            accept_sparse=("csr", "csc"),
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=2,
+        )
+        rows = make_rows(
+            X,
+            y,
+            sample_weight,
+            target_type=self.target_type,
+            feature_names=self._feature_names(),
+        )
+        if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
+            raise ValueError(
+                "Only one sample has a non-zero weight in sample_weight; centring needs two."
+            )
+        rows, n_covariates = append_covariates(rows, covariates, self.center)
+        spec, plan = self._kernel_spec(), self._plan(rows.Y is None)
+        progress = FitProgress(self, X, y)
+        route = from_rows(
+            rows,
+            spec,
+            alpha=self.alpha,
+            rank=self.rank,
+            tol=self.tol,
+            solver=self.solver,
+            n_conditioned=self._n_conditioned(plan, rows.Y),
+            n_covariates=n_covariates,
+            n_jobs=self.n_jobs,
+            batch_size=self.batch_size,
+            progress=progress.phase("rows"),
+        )
+        total = float(rows.n_samples if rows.weight is None else rows.weight.sum())
+        plan = self._complete(plan, spec, total, route.spectrum)
+        self._refuse_constants(route.gram, plan)
+        selection = select(route.gram, plan, progress.phase("picks"))
+        self._forget_moments()
+        if route.moments is not None and not n_covariates:
+            self.moments_ = route.moments
+        self._store(selection, plan)
+        progress.end()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those seen so far, and select anew from all of them.
+
+        Costs a pass over the new rows and a selection from the small matrices. To add many small
+        batches, :meth:`Moments.update` and one :meth:`fit_moments` at the end are cheaper.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`, with the columns of the first call. The set of class labels may
+            grow.
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_params()
+        if callable(self.kernel):
+            raise ValueError(
+                "A callable kernel needs all rows at once: use fit, or a built-in kernel."
+            )
+        refuse_non_numeric_columns(X)
+        first = not hasattr(self, "moments_")
+        X = validate_data(
+            self,
+            X,
+            reset=first,
+            accept_sparse=("csr", "csc"),
+            dtype="numeric",
+            ensure_all_finite=False,
+        )
+        target_type = self.target_type
+        if not first and target_type == "auto":
+            target_type = "continuous" if self.moments_.classes is None else "class"
+        rows = make_rows(
+            X, y, sample_weight, target_type=target_type, feature_names=self._feature_names()
+        )
+        plan = self._plan(rows.Y is None)
+        if first:
+            with_xx = rows.Y is None or self._n_conditioned(plan, rows.Y) > 0
+        else:
+            with_xx = self.moments_.xx is not None
+        batch = moments_of(rows, with_xx=with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size)
+        total = batch if first else self.moments_ + batch
+        return self._fit_moments(total, plan, strict=False)
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Select from moments alone, wherever they were summed.
+
+        Parameters
+        ----------
+        moments : Moments
+
+        Returns
+        -------
+        self : object
+        """
+        self._check_params()
+        if not isinstance(moments, Moments):
+            raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
+        if moments.n_samples < 2:
+            raise ValueError(
+                f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
+            )
+        self.n_features_in_ = moments.n_x
+        if moments.feature_names is not None:
+            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return self._fit_moments(moments, self._plan(moments.one_view), strict=True)
+
+    def _fit_moments(self, moments: Moments, plan: Plan, *, strict: bool) -> Self:
+        spec = self._kernel_spec()
+        whole = not moments.one_view or bool(self.alpha) or self.rank is not None
+        gram = from_moments(moments, spec, whole_reference=whole)
+        needed = plan.include.size > 0 or moments.one_view or self.center_kernel
+        if needed and not gram.has_x_rows:
+            what = "include" if plan.include.size else "one view or center_kernel"
+            raise ValueError(
+                f"{what} needs the products of the candidates with each other, which these moments "
+                "do not hold; build them with Moments.from_arrays(..., with_xx=True)."
+            )
+        plan = self._complete(plan, spec, moments.sum_weights, None)
+        if strict:
+            self._refuse_constants(gram, plan)
+        selection = select(gram, plan)
+        self.moments_ = moments
+        self._store(selection, plan, quiet=not strict)
+        return self
+
+    def _forget_moments(self) -> None:
+        if hasattr(self, "moments_"):
+            del self.moments_
+
+    def _feature_names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+    def _kernel_spec(self) -> KernelSpec:
+        return KernelSpec(
+            self.kernel,
+            self.degree,
+            self.coef0,
+            self.gamma,
+            self.center,
+            self.scale,
+            self.center_kernel,
+        )
+
+    def _plan(self, one_view: bool) -> Plan:
+        """Resolve names and numbers against the columns of X."""
+        n = self.n_features_in_
+        include = self._indices("include", self.include)
+        exclude = self._indices("exclude", self.exclude)
+        both = np.intersect1d(include, exclude)
+        if both.size:
+            raise ValueError(
+                f"include and exclude overlap: {self._label(both[0])} is in both; take it out of "
+                "one of them."
+            )
+        wanted = self.n_features_to_select
+        available = n - exclude.size
+        if wanted is None or isinstance(wanted, str):
+            n_features = None if wanted is None else available
+        elif isinstance(wanted, Integral):
+            n_features = int(wanted)
+        else:
+            n_features = max(1, int(float(wanted) * n))
+        if n_features is not None and n_features > available:
+            left = f" of which {exclude.size} are excluded" if exclude.size else ""
+            raise ValueError(
+                f"n_features_to_select={wanted!r} is more than there are: X has {n} columns{left}."
+            )
+        if n_features is not None and include.size > n_features:
+            raise ValueError(
+                f"include names {include.size} variables, more than "
+                f"n_features_to_select={wanted!r}; they count towards it."
+            )
+        return Plan(
+            n_features=n_features,
+            exhausted=self.exhausted,
+            round_size=self.round_size,
+            include=include,
+            exclude=exclude,
+            alpha=self.alpha,
+            rank=self.rank,
+            tol=self.tol,
+            one_view=one_view,
+            significance=self.significance if wanted == "auto" else None,
+        )
+
+    def _complete(
+        self, plan: Plan, spec: KernelSpec, sum_weights: float, spectrum: Array | None
+    ) -> Plan:
+        """Add what is only known once the rows were seen."""
+        from dataclasses import replace
+
+        degrees = float("nan")
+        if spec.is_linear and not plan.one_view:
+            degrees = sum_weights - (1 if self.center else 0)
+        if spectrum is not None:
+            # A basis stands for the references: truncated already, and no longer the candidates.
+            plan = replace(plan, rank=None, one_view=False)
+        return replace(plan, degrees=degrees, spectrum=spectrum)
+
+    def _n_conditioned(self, plan: Plan, Y: Any) -> int:
+        """Bound the number of candidates that may be conditioned on."""
+        wanted = plan.n_features
+        if wanted is None:
+            return int(plan.include.size)
+        if self.center_kernel:
+            return self.n_features_in_
+        per_round = wanted if plan.one_view else min(wanted, Y.shape[1])
+        if self.round_size is not None:
+            per_round = min(per_round, self.round_size)
+        continues = self.exhausted == "residual" or self.round_size is not None
+        return wanted if plan.include.size or (continues and per_round < wanted) else 0
+
+    def _indices(self, parameter: str, given: Any) -> Array:
+        """Turn indices or names into column indices."""
+        if given is None:
+            return np.empty(0, dtype=np.intp)
+        if isinstance(given, str | Integral):
+            given = [given]
+        n = self.n_features_in_
+        names = self._feature_names()
+        places = {} if names is None else {name: j for j, name in enumerate(names)}
+        indices = []
+        for item in given:
+            if isinstance(item, str):
+                if names is None:
+                    raise ValueError(
+                        f"{parameter} names {item!r}, but X has no column names; pass indices or a "
+                        "data frame."
+                    )
+                if item not in places:
+                    raise ValueError(f"{parameter} names {item!r}, which is no column of X.")
+                indices.append(places[item])
+            elif isinstance(item, Integral) and not isinstance(item, bool):
+                if not 0 <= item < n:
+                    raise ValueError(
+                        f"{parameter} holds index {item}, but X has columns 0 to {n - 1}."
+                    )
+                indices.append(int(item))
+            else:
+                raise TypeError(
+                    f"{parameter} must hold indices or names, not {item!r} "
+                    f"({type(item).__name__})."
+                )
+        if len(set(indices)) < len(indices):
+            twice = next(j for j in indices if indices.count(j) > 1)
+            raise ValueError(f"{parameter} holds {self._label(twice)} twice.")
+        return np.asarray(indices, dtype=np.intp)
+
+    def _label(self, j: Any) -> str:
+        names = self._feature_names()
+        return f"column {j}" if names is None else f"column {names[j]!r}"
+
+    def _refuse_constants(self, gram: FeatureGram, plan: Plan) -> None:
+        kind = "constant" if self.center else "zero"
+        if not gram.alive.any():
+            raise ValueError(f"All columns of X are {kind}: there is nothing to select from.")
+        if not plan.one_view and gram.n_y - gram.n_covariates == 0:
+            raise ValueError(f"All columns of y are {kind}: there is nothing to explain.")
+
+    def _store(self, selection: Selection, plan: Plan, *, quiet: bool = False) -> None:
+        n = self.n_features_in_
+        selected = np.asarray(selection.indices, dtype=np.intp)
+        self.selected_ = selected
+        self.scores_ = np.asarray(selection.scores, dtype=np.float64)
+        self.correlations_ = np.sqrt(self.scores_)
+        self.margins_ = np.asarray(selection.margins, dtype=np.float64)
+        self.pvalues_ = np.asarray(selection.pvalues, dtype=np.float64)
+        self.rounds_ = np.asarray(selection.rounds, dtype=np.intp)
+        self.support_ = np.zeros(n, dtype=bool)
+        self.support_[selected] = True
+        self.ranking_ = np.full(n, len(selected) + 1, dtype=np.intp)
+        self.ranking_[selected] = np.arange(1, len(selected) + 1)
+        self.reference_rank_ = selection.reference_rank
+        wanted = plan.n_features
+        asked = wanted is not None and plan.significance is None
+        if asked and not quiet and len(selected) < (wanted or 0):
+            why = {
+                "no products": "the reference space is used up, and to go on the moments would "
+                "need the products of the candidates (with_xx=True)",
+            }.get(selection.stopped, "nothing that is left adds to them")
+            warnings.warn(
+                f"Selected {len(selected)} of {wanted} variables: {why}.",
+                RankExhaustedWarning,
+                stacklevel=4,
+            )
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "support_")
+        return self.support_
+
+    def _check_params(self) -> None:
+        """Refuse parameters that make no sense, by name, with the value and the remedy."""
+        wanted = self.n_features_to_select
+        if isinstance(wanted, str):
+            if wanted != "auto":
+                raise ValueError(f"n_features_to_select={wanted!r}; the only word is 'auto'.")
+            if self.kernel != "linear" or self.center_kernel:
+                raise ValueError(
+                    "n_features_to_select='auto' goes by p-values, which only the linear kernel "
+                    f"has; kernel={self.kernel!r}. Use a number."
+                )
+        elif isinstance(wanted, bool) or not (wanted is None or isinstance(wanted, Real)):
+            raise TypeError(
+                f"n_features_to_select={wanted!r} must be a number, 'auto' or None, not "
+                f"{type(wanted).__name__}."
+            )
+        elif isinstance(wanted, Integral):
+            _at_least("n_features_to_select", wanted, 1)
+        elif wanted is not None and not 0 < wanted < 1:
+            raise ValueError(
+                f"n_features_to_select={wanted!r}: a share must lie between 0 and 1, a number must "
+                "be an int."
+            )
+        _one_of("kernel", self.kernel, ("linear", "poly", "rbf"), or_callable=True)
+        _one_of("exhausted", self.exhausted, ("residual", "restart", "stop"))
+        _one_of("target_type", self.target_type, TARGET_TYPES)
+        _one_of("solver", self.solver, ("auto", "gram", "qr"))
+        _whole("degree", self.degree, 1)
+        _number("coef0", self.coef0)
+        _number("alpha", self.alpha)
+        _number("significance", self.significance)
+        if isinstance(self.gamma, str):
+            _one_of("gamma", self.gamma, ("mean_distance",))
+        else:
+            _number("gamma", self.gamma, open_at_zero=True)
+        if self.tol is not None:
+            _number("tol", self.tol)
+        if self.rank is not None:
+            if isinstance(self.rank, Integral):
+                _whole("rank", self.rank, 1)
+            elif not isinstance(self.rank, Real) or not 0 < self.rank <= 1:
+                raise ValueError(
+                    f"rank={self.rank!r} must be a whole number, a share of the trace in (0, 1], "
+                    "or None."
+                )
+        if self.round_size is not None:
+            _whole("round_size", self.round_size, 1)
+        if self.batch_size is not None:
+            _whole("batch_size", self.batch_size, 1)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _one_of(name: str, value: Any, allowed: tuple[str, ...], or_callable: bool = False) -> None:
+    if or_callable and callable(value):
+        return
+    if not isinstance(value, str) or value not in allowed:
+        words = ", ".join(repr(word) for word in allowed)
+        raise ValueError(f"{name}={value!r} is not one of {words}.")
+
+
+def _whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        raise TypeError(f"{name}={value!r} must be a whole number, not {type(value).__name__}.")
+    _at_least(name, value, least)
+
+
+def _at_least(name: str, value: Any, least: int) -> None:
+    if value < least:
+        raise ValueError(f"{name}={value!r} must be at least {least}.")
+
+
+def _number(name: str, value: Any, open_at_zero: bool = False) -> None:
+    if not isinstance(value, Real) or isinstance(value, bool):
+        raise TypeError(f"{name}={value!r} must be a number, not {type(value).__name__}.")
+    if not np.isfinite(value) or value < 0 or (open_at_zero and value == 0):
+        bound = "above 0" if open_at_zero else "0 or above"
+        raise ValueError(f"{name}={value!r} must be finite and {bound}.")

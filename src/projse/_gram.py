@@ -1,0 +1,158 @@
+"""Linear Gram matrices of the variables, read off moments.
+
+What the kernels need of the rows: ``G_YY``, ``G_YX``, the diagonal of ``G_XX``, and rows of
+``G_XX`` on demand. Means and sparse storage stay implicit: ``G_YX = base + a bᵀ``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse._accumulate import accumulate_dense
+from projse._moments import Moments
+from projse._source import Rows
+from projse._sparse_products import centred_cross
+
+Array = NDArray[Any]
+XRows = Callable[[Array], Array]
+
+COPY_ELEMENTS = 1 << 23
+"""Candidates of up to this many values (64 MiB) are copied once to serve rows of ``G_XX``."""
+
+
+@dataclass
+class LinearGram:
+    """Inner products of the variables over the samples.
+
+    Attributes
+    ----------
+    yy : ndarray of shape (n_y, n_y)
+    yx : ndarray or csr_array of shape (n_y, n_x)
+        ``G_YX`` less its rank-one part.
+    a, b : ndarray of shape (n_y,), (n_x,) or None
+        The rank-one part ``a bᵀ`` of ``G_YX``, where means are kept apart.
+    xx_diag : ndarray of shape (n_x,)
+        Squared norms; exactly 0 for a variable that is constant up to rounding.
+    x_rows : callable or None
+        Rows of ``G_XX`` for given indices, shape (k, n_x).
+    eps : float
+        Unit roundoff of the entries.
+    """
+
+    yy: Array
+    yx: Any
+    a: Array | None
+    b: Array | None
+    xx_diag: Array
+    x_rows: XRows | None
+    eps: float
+
+    @property
+    def n_x(self) -> int:
+        """Number of candidates."""
+        return len(self.xx_diag)
+
+    @property
+    def n_y(self) -> int:
+        """Number of references."""
+        return len(self.yy)
+
+    def block(self, columns: Any) -> Array:
+        """Return columns of ``G_YX`` as a new dense array of shape (n_y, k)."""
+        part = self.yx[:, columns]
+        dense = part.toarray() if sp.issparse(part) else np.array(part)
+        if self.a is not None and self.b is not None:
+            dense += np.multiply.outer(self.a, self.b[columns])
+        return dense
+
+    def left(self, w: Array) -> Array:
+        """Return ``wᵀ G_YX``, shape (n_x,): one read of the matrix."""
+        product: Array = self.yx.T @ w if sp.issparse(self.yx) else w @ self.yx
+        if self.a is not None and self.b is not None:
+            product = product + (w @ self.a) * self.b
+        return product
+
+
+def gram_of(
+    moments: Moments, center: bool, rows: Rows | None = None, *, whole_reference: bool = True
+) -> LinearGram:
+    """Read the Gram matrices off moments; ``rows`` serve ``G_XX`` where the moments lack it.
+
+    With one view, ``whole_reference=False`` leaves the references out: a search by rows of
+    ``G_XX`` does without them.
+    """
+    w = moments.sum_weights
+    x_mean = moments.x_mean
+    xx_diag = _squared_norms(moments.xx_diag, x_mean, moments, center)
+    x_rows: XRows | None = None
+    if moments.xx is not None:
+        xx = moments.xx
+
+        def x_rows(indices: Array) -> Array:
+            part: Array = xx[indices]
+            if not center:
+                part = part + w * np.outer(x_mean[indices], x_mean)
+            return part
+
+    elif rows is not None:
+        x_rows = _products_on_demand(rows, moments, center)
+    if moments.y_mean is None:
+        if not whole_reference:
+            none = np.empty((0, moments.n_x))
+            return LinearGram(none[:, :0], none, None, None, xx_diag, x_rows, moments.eps)
+        assert moments.xx is not None
+        yy = moments.xx if center else moments.xx + w * np.outer(x_mean, x_mean)
+        return LinearGram(yy, yy, None, None, xx_diag, x_rows, moments.eps)
+    y_mean, yy = moments.y_mean, moments.yy
+    assert yy is not None
+    if not center:
+        yy = yy + w * np.outer(y_mean, y_mean)
+    else:
+        norms = _squared_norms(np.diag(yy), y_mean, moments, center)
+        if (norms == 0).any():
+            yy = yy * np.outer(norms > 0, norms > 0)
+    sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
+    a, b = (sign * w * y_mean, x_mean) if sign else (None, None)
+    return LinearGram(yy, moments.yx, a, b, xx_diag, x_rows, moments.eps)
+
+
+def _squared_norms(centred: Array, mean: Array, moments: Moments, center: bool) -> Array:
+    """Squared norms, with 0 for variables whose spread is within the rounding of their mean."""
+    w = moments.sum_weights
+    if not center:
+        return centred + w * mean**2
+    rounding = w * (16 * moments.eps * mean) ** 2
+    return np.where(centred > rounding, centred, 0.0)
+
+
+def _products_on_demand(rows: Rows, moments: Moments, center: bool) -> XRows:
+    """Rows of ``G_XX`` from the data: from a centred copy when it is small, else by a pass."""
+    x_mean, w = moments.x_mean, moments.sum_weights
+    if not rows.is_sparse and rows.X.size <= COPY_ELEMENTS:
+        data = rows.counted()
+        centred = np.subtract(data.X, x_mean if center else 0.0, dtype=np.float64)
+        if data.weight is not None:
+            centred *= np.sqrt(data.weight)[:, None]
+        return lambda indices: centred[:, indices].T @ centred
+
+    def x_rows(indices: Array) -> Array:
+        if rows.is_sparse:
+            data = rows.counted()
+            part = centred_cross(
+                data.X[:, indices], data.X, x_mean[indices], x_mean, data.weight, w
+            )
+        else:
+            sums, x_shift, y_shift = accumulate_dense(rows.X, rows.X[:, indices], rows.weight)
+            part = sums.yx
+            part -= w * np.outer(x_mean[indices] - y_shift, x_mean - x_shift)
+        if not center:
+            part += w * np.outer(x_mean[indices], x_mean)
+        return part
+
+    return x_rows

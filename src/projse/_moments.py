@@ -1,0 +1,462 @@
+"""Moments: the few small matrices that stand for all the rows, and add up."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from projse import _sparse_products as sparse_products
+from projse._accumulate import Progress, accumulate_dense, product_dtype
+from projse._source import Rows, make_rows, refuse_non_finite, refuse_non_numeric_columns
+
+Array = NDArray[Any]
+
+AUTO_XX_COLUMNS = 512
+"""Up to this many candidates, ``with_xx="auto"`` keeps their products with each other."""
+
+SPARSE_YX_ELEMENTS = 1 << 25
+"""Beyond this many entries, products of sparse X and sparse Y are kept sparse."""
+
+
+@dataclass(eq=False)
+class Moments:
+    """Weighted first and second moments of candidates X and references Y over some rows.
+
+    Moments of disjoint sets of rows add up: ``a + b`` are the moments of both, ``a - b`` takes
+    rows out again. Every kernel and every number of picks is served by the same moments.
+
+    Build them with :meth:`from_arrays`; the constructor takes the finished parts.
+
+    Attributes
+    ----------
+    n_samples : int
+        Number of rows of non-zero weight.
+    sum_weights : float
+        Sum of the row weights; ``n_samples`` without weights.
+    x_mean, y_mean : ndarray of shape (n_x,), (n_y,)
+        Weighted means. ``y_mean`` is None for one view (Y is X).
+    yy : ndarray of shape (n_y, n_y)
+        ``Σ w (y − ȳ)(y − ȳ)ᵀ``; None for one view.
+    yx : ndarray or csr_array of shape (n_y, n_x)
+        ``Σ w (y − ȳ)(x − x̄)ᵀ``; None for one view. Very wide sparse products are kept as a
+        sparse ``Σ w y xᵀ`` that is not centred.
+    xx_diag : ndarray of shape (n_x,)
+        ``Σ w (x − x̄)²``.
+    xx : ndarray of shape (n_x, n_x) or None
+        The whole matrix, when it was asked for: conditioning on variables needs it.
+    feature_names, target_names : tuple of str or None
+    classes : ndarray or None
+        Class labels, when the references are their indicators. Sums take the union.
+    eps : float
+        Unit roundoff of the products: that of float32 where float32 rows were multiplied.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse import Moments
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(100, 4)), rng.normal(size=(100, 2))
+    >>> first, second = Moments.from_arrays(X[:60], Y[:60]), Moments.from_arrays(X[60:], Y[60:])
+    >>> both = first + second
+    >>> both.n_samples
+    100
+    >>> bool(np.allclose(both.yx, Moments.from_arrays(X, Y).yx))
+    True
+    """
+
+    n_samples: int
+    sum_weights: float
+    x_mean: Array
+    y_mean: Array | None
+    yy: Array | None
+    yx: Any
+    xx_diag: Array
+    xx: Array | None = None
+    feature_names: tuple[str, ...] | None = None
+    target_names: tuple[str, ...] | None = None
+    classes: Array | None = None
+    eps: float = float(np.finfo(np.float64).eps)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        Y: Any = None,
+        sample_weight: Any = None,
+        *,
+        with_xx: bool | str = "auto",
+        target_type: str = "auto",
+        n_jobs: int | None = None,
+        batch_size: int | None = None,
+    ) -> Moments:
+        """Sum over the rows of arrays, data frames or sparse matrices.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_x)
+            Candidates.
+        Y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y), or None
+            References: numbers, class labels or label indicators. None for one view.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts as the row twice, weight 0 as the row gone.
+        with_xx : bool or "auto", default="auto"
+            Keep the n_x × n_x products of the candidates, which more picks than the references
+            have dimensions, ``include`` and ``round_size`` need. "auto" keeps them for up to
+            512 candidates, and for one view.
+        target_type : {"auto", "continuous", "class"}, default="auto"
+            As in :class:`ProjSe`.
+        n_jobs, batch_size : int, default=None
+            As in :class:`ProjSe`.
+
+        Returns
+        -------
+        Moments
+        """
+        refuse_non_numeric_columns(X)
+        names = getattr(X, "columns", None)
+        if names is not None:
+            names = tuple(names) if all(isinstance(n, str) for n in names) else None
+        X = check_array(
+            X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False
+        )
+        rows = make_rows(X, Y, sample_weight, target_type=target_type, feature_names=names)
+        return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
+
+    @property
+    def n_x(self) -> int:
+        """Number of candidates."""
+        return len(self.x_mean)
+
+    @property
+    def n_y(self) -> int:
+        """Number of reference columns; with one view, the candidates themselves."""
+        return self.n_x if self.y_mean is None else len(self.y_mean)
+
+    @property
+    def one_view(self) -> bool:
+        """Whether the references are the candidates themselves."""
+        return self.y_mean is None
+
+    def update(self, X: Any, Y: Any = None, sample_weight: Any = None, **options: Any) -> Moments:
+        """Add more rows in place, and return self.
+
+        The arguments are those of :meth:`from_arrays`; the columns must be those of before.
+        """
+        options.setdefault("with_xx", self.xx is not None)
+        options.setdefault("target_type", "continuous" if self.classes is None else "class")
+        total = self + type(self).from_arrays(X, Y, sample_weight, **options)
+        for field in fields(self):
+            setattr(self, field.name, getattr(total, field.name))
+        return self
+
+    def __add__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return _combine(self, other, +1)
+
+    def __sub__(self, other: Moments) -> Moments:
+        if not isinstance(other, Moments):
+            return NotImplemented
+        return _combine(self, other, -1)
+
+    def __radd__(self, other: Any) -> Moments:
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write to a file, atomically and with a checksum (see :mod:`projse._moments_file`)."""
+        from projse._moments_file import write_moments
+
+        write_moments(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Moments:
+        """Read a file that :meth:`save` wrote. Nothing in it is ever executed."""
+        from projse._moments_file import read_moments
+
+        return read_moments(path)
+
+    def __repr__(self) -> str:
+        kind = "one view" if self.one_view else f"n_y={self.n_y}"
+        xx = ", with xx" if self.xx is not None else ""
+        return f"Moments(n_samples={self.n_samples}, n_x={self.n_x}, {kind}{xx})"
+
+
+def moments_of(
+    rows: Rows,
+    *,
+    with_xx: bool | str = False,
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+    progress: Progress | None = None,
+) -> Moments:
+    """Sum over checked rows."""
+    if with_xx == "auto":
+        with_xx = rows.Y is None or rows.X.shape[1] <= AUTO_XX_COLUMNS
+    if rows.is_sparse:
+        moments = _sparse_moments(rows.counted(), bool(with_xx))
+    else:
+        moments = _dense_moments(rows, bool(with_xx), n_jobs, batch_size, progress)
+    return replace(
+        moments,
+        feature_names=rows.feature_names,
+        target_names=rows.target_names,
+        classes=rows.classes,
+    )
+
+
+def _dense_moments(
+    rows: Rows,
+    with_xx: bool,
+    n_jobs: int | None,
+    batch_size: int | None,
+    progress: Progress | None,
+) -> Moments:
+    sparse_y = sp.issparse(rows.Y)
+    dtype = product_dtype(rows.X, None if sparse_y else rows.Y)
+    while True:
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            sums, x_shift, y_shift = accumulate_dense(
+                rows.X,
+                rows.Y,
+                rows.weight,
+                with_xx=with_xx,
+                n_jobs=n_jobs,
+                batch_size=batch_size,
+                dtype=dtype,
+                progress=progress,
+            )
+        x_bad, y_bad = _out_of_range(sums.xx_diag, dtype), _out_of_range(np.diag(sums.yy), dtype)
+        if not (x_bad or y_bad):
+            break
+        counted = rows.counted()
+        eps = float(np.finfo(dtype).eps)
+        refuse_non_finite(counted.X, "X", rows.feature_names, eps)
+        if rows.Y is not None:
+            refuse_non_finite(counted.Y, "y", rows.target_names, eps)
+        if dtype == np.float64:
+            if np.isfinite(sums.xx_diag).all() and np.isfinite(sums.yy).all():
+                break
+            _refuse_overflow(sums.xx_diag, "X", rows.feature_names)
+            _refuse_overflow(np.diag(sums.yy), "y", rows.target_names)
+        # Squares left the range of float32: the products are made again in float64.
+        dtype = np.dtype(np.float64)
+    w = sums.weight
+    dx, dy = sums.x / w, sums.y / w
+    one_view = rows.Y is None
+    return Moments(
+        n_samples=sums.n_samples,
+        sum_weights=w,
+        x_mean=x_shift + dx,
+        y_mean=None if one_view else y_shift + dy,
+        yy=None if one_view else sums.yy - w * np.outer(dy, dy),
+        yx=None if one_view else _subtract_outer(sums.yx, w * dy, dx),
+        xx_diag=np.maximum(sums.xx_diag - w * dx**2, 0.0),
+        xx=None if sums.xx is None else _subtract_outer(sums.xx, w * dx, dx),
+        eps=float(np.finfo(dtype).eps),
+    )
+
+
+def _out_of_range(squares: Array, dtype: np.dtype[Any]) -> bool:
+    """Tell whether sums of squares are not finite or too small to be trusted in ``dtype``."""
+    if not np.isfinite(squares).all():
+        return True
+    positive = squares[squares > 0]
+    return bool(positive.size and positive.min() < np.finfo(dtype).tiny / np.finfo(dtype).eps**2)
+
+
+def _refuse_overflow(squares: Array, label: str, names: tuple[str, ...] | None) -> None:
+    bad = np.flatnonzero(~np.isfinite(squares))
+    if bad.size:
+        which = repr(names[bad[0]]) if names else str(bad[0])
+        raise ValueError(
+            f"Column {which} of {label} holds values so large that their squares overflow "
+            "(above 1e150); divide it by a constant first."
+        )
+
+
+def _subtract_outer(matrix: Array, a: Array, b: Array) -> Array:
+    """``matrix -= a bᵀ`` in place, in blocks of columns: no second matrix of that size."""
+    if a.any() and b.any():
+        for start in range(0, matrix.shape[1], 4096):
+            block = slice(start, start + 4096)
+            matrix[:, block] -= np.outer(a, b[block])
+    return matrix
+
+
+def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
+    X, Y, weight = rows.X, rows.Y, rows.weight
+    m = X.shape[0]
+    total = float(m if weight is None else weight.sum())
+    if not np.isfinite(X.data).all():
+        refuse_non_finite(X, "X", rows.feature_names, 0.0)
+    if Y is not None and not np.isfinite(Y.data if sp.issparse(Y) else Y).all():
+        refuse_non_finite(Y, "y", rows.target_names, 0.0)
+    x_mean = sparse_products.weighted_mean(X, weight, total)
+    moments = Moments(
+        n_samples=m,
+        sum_weights=total,
+        x_mean=x_mean,
+        y_mean=None,
+        yy=None,
+        yx=None,
+        xx_diag=sparse_products.centred_square(X, x_mean, weight, total),
+        xx=sparse_products.centred_cross(X, X, x_mean, x_mean, weight, total) if with_xx else None,
+        eps=float(np.finfo(np.float64).eps),
+    )
+    if Y is None:
+        return moments
+    if sp.issparse(Y):
+        y_mean = sparse_products.weighted_mean(Y, weight, total)
+        yy = sparse_products.centred_cross(Y, Y, y_mean, y_mean, weight, total)
+        if X.shape[1] * Y.shape[1] > SPARSE_YX_ELEMENTS:
+            yx = sparse_products.raw_cross(Y, X, weight)
+        else:
+            yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
+    else:
+        sums, y_shift, _ = accumulate_dense(Y, None, weight, with_xx=True)
+        dy = sums.x / total
+        y_mean = y_shift + dy
+        assert sums.xx is not None
+        yy = sums.xx - total * np.outer(dy, dy)
+        yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
+    return replace(moments, y_mean=y_mean, yy=yy, yx=yx)
+
+
+def _combine(a: Moments, b: Moments, sign: int) -> Moments:
+    """Add (+1) or take out (−1) rows, by the pairwise update of Chan, Golub and LeVeque."""
+    if a.one_view != b.one_view:
+        raise ValueError("Moments of one view and of two views cannot be combined.")
+    if a.n_x != b.n_x:
+        raise ValueError(f"Moments of {a.n_x} and of {b.n_x} candidates cannot be combined.")
+    if a.feature_names and b.feature_names and a.feature_names != b.feature_names:
+        pairs = zip(a.feature_names, b.feature_names, strict=True)
+        first = next(p for p in pairs if p[0] != p[1])
+        raise ValueError(f"Moments have different candidates: {first[0]!r} and {first[1]!r}.")
+    if (a.classes is None) != (b.classes is None):
+        raise ValueError("Moments of class labels and of other references cannot be combined.")
+    if a.classes is not None and b.classes is not None:
+        a, b = _align_classes(a, b)
+    if a.n_y != b.n_y:
+        raise ValueError(f"Moments of {a.n_y} and of {b.n_y} references cannot be combined.")
+    if a.classes is None and a.target_names and b.target_names and a.target_names != b.target_names:
+        raise ValueError(
+            f"Moments have different references: {a.target_names} and {b.target_names}."
+        )
+    n = a.n_samples + sign * b.n_samples
+    total = a.sum_weights + sign * b.sum_weights
+    if sign < 0:
+        _check_contained(a, b, n, total)
+    if n == 0:
+        total = 0.0
+    # The weight of the rank-one term: w_a w_b / (w_a + w_b), with w_b < 0 for a difference.
+    share = b.sum_weights / total * sign if total else 0.0
+    scale = a.sum_weights * share
+    dx = b.x_mean - a.x_mean
+    xx = None
+    if a.xx is not None and b.xx is not None:
+        xx = a.xx + sign * b.xx + scale * np.outer(dx, dx)
+    xx_diag = a.xx_diag + sign * b.xx_diag + scale * dx**2
+    if sign < 0:
+        _check_remainder(a.xx_diag, xx_diag, max(a.eps, b.eps))
+    combined = replace(
+        a,
+        n_samples=n,
+        sum_weights=total,
+        x_mean=a.x_mean + share * dx,
+        xx_diag=np.maximum(xx_diag, 0.0),
+        xx=xx,
+        feature_names=a.feature_names or b.feature_names,
+        target_names=a.target_names or b.target_names,
+        eps=max(a.eps, b.eps),
+    )
+    if a.y_mean is None or b.y_mean is None:
+        return combined
+    dy = b.y_mean - a.y_mean
+    assert a.yy is not None and b.yy is not None
+    if sp.issparse(a.yx) and sp.issparse(b.yx):
+        yx = a.yx + sign * b.yx
+    else:
+        yx = centred_yx(a) + sign * centred_yx(b)
+        _subtract_outer(yx, -scale * dy, dx)
+    return replace(
+        combined,
+        y_mean=a.y_mean + share * dy,
+        yy=a.yy + sign * b.yy + scale * np.outer(dy, dy),
+        yx=yx,
+    )
+
+
+def centred_yx(moments: Moments) -> Array:
+    """Return ``Σ w (y − ȳ)(x − x̄)ᵀ`` as a dense array, whichever way it is kept."""
+    if not sp.issparse(moments.yx):
+        dense: Array = moments.yx
+        return dense
+    assert moments.y_mean is not None
+    return _subtract_outer(
+        moments.yx.toarray(), moments.sum_weights * moments.y_mean, moments.x_mean
+    )
+
+
+def _align_classes(a: Moments, b: Moments) -> tuple[Moments, Moments]:
+    """Give both the union of their classes: a class not seen has indicators of zero."""
+    assert a.classes is not None and b.classes is not None
+    if np.array_equal(a.classes, b.classes):
+        return a, b
+    if (a.classes.dtype.kind in "US") != (b.classes.dtype.kind in "US"):
+        raise ValueError(
+            f"Class labels of different kinds cannot be combined: {a.classes[:3]} and "
+            f"{b.classes[:3]}."
+        )
+    union = np.union1d(a.classes, b.classes)
+    return _spread_classes(a, union), _spread_classes(b, union)
+
+
+def _spread_classes(moments: Moments, union: Array) -> Moments:
+    assert moments.y_mean is not None and moments.yy is not None
+    place = np.searchsorted(union, moments.classes)
+    k = len(union)
+    y_mean = np.zeros(k)
+    y_mean[place] = moments.y_mean
+    yy = np.zeros((k, k))
+    yy[np.ix_(place, place)] = moments.yy
+    if sp.issparse(moments.yx):
+        spread = sp.csr_array(
+            (np.ones(len(place)), (place, np.arange(len(place)))), shape=(k, len(place))
+        )
+        yx: Any = spread @ moments.yx
+    else:
+        yx = np.zeros((k, moments.n_x))
+        yx[place] = moments.yx
+    return replace(
+        moments,
+        y_mean=y_mean,
+        yy=yy,
+        yx=yx,
+        classes=union,
+        target_names=tuple(str(c) for c in union),
+    )
+
+
+def _check_contained(a: Moments, b: Moments, n: int, total: float) -> None:
+    if n < 0 or total < -1e-9 * a.sum_weights or (n > 0 and total <= 0):
+        raise ValueError(
+            f"Cannot subtract moments of {b.n_samples} rows (weight {b.sum_weights:g}) from "
+            f"moments of {a.n_samples} rows (weight {a.sum_weights:g}): they were never added."
+        )
+
+
+def _check_remainder(before: Array, after: Array, eps: float) -> None:
+    """Refuse a difference with a negative sum of squares: those rows were never in the sum."""
+    slack = 1e4 * eps * before
+    bad = np.flatnonzero(after < -slack)
+    if bad.size:
+        raise ValueError(
+            f"Cannot subtract: the sum of squares of candidate {bad[0]} would become "
+            f"{after[bad[0]]:g}. These moments were never added."
+        )

@@ -1,0 +1,146 @@
+"""The file of moments: documented, versioned, checked, and never unpickled.
+
+Layout, version 1::
+
+    b"projse-moments\\n"          15 bytes: what this is
+    uint32 little-endian          version of the layout
+    uint64 little-endian          length of the header
+    header                        JSON (UTF-8): scalars, names, and the list of arrays
+    arrays                        one after the other, each in NumPy's .npy format
+    sha256                        32 bytes, of everything before
+
+An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its three CSR arrays.
+The file is written under a temporary name in the same folder, flushed to disk, and then renamed:
+a reader sees the old file or the new one, never a part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import struct
+import tempfile
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from projse.exceptions import MomentsFileError
+
+if TYPE_CHECKING:
+    from projse._moments import Moments
+
+MAGIC = b"projse-moments\n"
+VERSION = 1
+DIGEST_SIZE = hashlib.sha256().digest_size
+PREFIX = struct.Struct("<IQ")
+ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
+
+
+def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
+    """Write ``moments`` to ``path``, atomically."""
+    arrays: list[tuple[str, Any]] = []
+    for name in ARRAYS:
+        value = getattr(moments, name)
+        if value is None:
+            continue
+        if sp.issparse(value):
+            arrays += [(f"{name}.{part}", getattr(value, part)) for part in _CSR_PARTS]
+        else:
+            arrays.append((name, value))
+    header = {
+        "n_samples": int(moments.n_samples),
+        "sum_weights": float(moments.sum_weights),
+        "eps": float(moments.eps),
+        "feature_names": moments.feature_names,
+        "target_names": moments.target_names,
+        "classes": None if moments.classes is None else moments.classes.tolist(),
+        "classes_dtype": None if moments.classes is None else moments.classes.dtype.str,
+        "shape": [moments.n_y, moments.n_x],
+        "arrays": [name for name, _ in arrays],
+    }
+    text = json.dumps(header).encode()
+    path = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as raw:
+            file = _HashingWriter(raw)
+            file.write(MAGIC + PREFIX.pack(VERSION, len(text)) + text)
+            for _, value in arrays:
+                np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
+            raw.write(file.digest())
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def read_moments(path: str | PathLike[str]) -> Moments:
+    """Read moments from ``path``; raise MomentsFileError where that is not possible."""
+    from projse._moments import Moments
+
+    content = Path(path).read_bytes()
+    if not content.startswith(MAGIC):
+        raise MomentsFileError(f"{path} is not a moments file: it was not written by Moments.save.")
+    start = len(MAGIC) + PREFIX.size
+    if len(content) < start + DIGEST_SIZE:
+        raise MomentsFileError(f"{path} is damaged: it ends after {len(content)} bytes.")
+    version, length = PREFIX.unpack(content[len(MAGIC) : start])
+    if version != VERSION:
+        raise MomentsFileError(
+            f"{path} has layout version {version}; this version of projse reads {VERSION}. "
+            "Upgrade projse."
+        )
+    if hashlib.sha256(content[:-DIGEST_SIZE]).digest() != content[-DIGEST_SIZE:]:
+        raise MomentsFileError(f"{path} is damaged: its checksum does not match. Build it again.")
+    try:
+        header = json.loads(content[start : start + length])
+        file = io.BytesIO(content[start + length : -DIGEST_SIZE])
+        parts = {
+            name: np.lib.format.read_array(file, allow_pickle=False) for name in header["arrays"]
+        }
+        n_y, n_x = header["shape"]
+        if "yx.data" in parts:
+            csr = tuple(parts.pop(f"yx.{part}") for part in _CSR_PARTS)
+            parts["yx"] = sp.csr_array(csr, shape=(n_y, n_x))
+        classes = header["classes"]
+        return Moments(
+            n_samples=header["n_samples"],
+            sum_weights=header["sum_weights"],
+            eps=header["eps"],
+            feature_names=_as_tuple(header["feature_names"]),
+            target_names=_as_tuple(header["target_names"]),
+            classes=None if classes is None else np.array(classes, dtype=header["classes_dtype"]),
+            **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
+        )
+    except (KeyError, ValueError, TypeError, EOFError) as error:
+        raise MomentsFileError(f"{path} cannot be read as moments: {error}") from error
+
+
+_CSR_PARTS = ("data", "indices", "indptr")
+
+
+def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
+
+
+class _HashingWriter:
+    """Passes bytes on to a file and keeps their checksum."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self._hash.update(data)
+        written: int = self._file.write(data)
+        return written
+
+    def digest(self) -> bytes:
+        return self._hash.digest()

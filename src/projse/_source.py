@@ -1,0 +1,172 @@
+"""Rows in memory: checked candidates, references and weights, ready to be summed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse._targets import Targets, encode_targets
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Rows:
+    """Matching rows of candidates X, references Y (None: one view) and weights.
+
+    X is a dense array of any real dtype and order, never copied here, or CSR. Y is dense or CSR.
+    """
+
+    X: Any
+    Y: Any = None
+    weight: Array | None = None
+    feature_names: tuple[str, ...] | None = None
+    target_names: tuple[str, ...] | None = None
+    classes: Array | None = None
+
+    @property
+    def n_samples(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether the candidates are sparse."""
+        return bool(sp.issparse(self.X))
+
+    def counted(self) -> Rows:
+        """Leave out the rows of weight 0."""
+        if self.weight is None or self.weight.all():
+            return self
+        keep = np.flatnonzero(self.weight)
+        Y = None if self.Y is None else self.Y[keep]
+        return replace(self, X=self.X[keep], Y=Y, weight=self.weight[keep])
+
+
+def make_rows(
+    X: Any,
+    y: Any,
+    sample_weight: Any = None,
+    *,
+    target_type: str = "auto",
+    feature_names: tuple[str, ...] | None = None,
+) -> Rows:
+    """Put checked candidates together with encoded references and weights.
+
+    ``X`` must already be a two-dimensional numeric array or a sparse matrix.
+    """
+    X = as_csr(X) if sp.issparse(X) else X
+    m = X.shape[0]
+    targets = Targets(None) if y is None else encode_targets(y, target_type)
+    if targets.Y is not None and targets.Y.shape[0] != m:
+        raise ValueError(
+            f"X and y have different numbers of rows: {m} and {targets.Y.shape[0]} "
+            "(inconsistent numbers of samples)."
+        )
+    weight = check_weight(sample_weight, m)
+    return Rows(X, targets.Y, weight, feature_names, targets.names, targets.classes)
+
+
+def as_csr(A: Any) -> sp.csr_array:
+    """CSR in float64 (float32 stays) with each entry stored once."""
+    dtype = A.dtype if A.dtype in (np.float32, np.float64) else np.float64
+    out = sp.csr_array(A, dtype=dtype)
+    out.sum_duplicates()
+    return out
+
+
+def check_weight(sample_weight: Any, n_samples: int) -> Array | None:
+    """Check row weights; return them in float64, or None where all are 1."""
+    if sample_weight is None:
+        return None
+    if np.isscalar(sample_weight):
+        sample_weight = np.full(n_samples, sample_weight)
+    try:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"sample_weight must hold numbers: {error}.") from error
+    if weight.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D; sample_weight has {weight.ndim} dimensions.")
+    if len(weight) != n_samples:
+        raise ValueError(
+            f"sample_weight has {len(weight)} entries, but X has {n_samples} rows; pass one a row."
+        )
+    bad = ~np.isfinite(weight)
+    if bad.any():
+        raise ValueError(
+            f"sample_weight contains NaN or infinity in {int(bad.sum())} rows, first in row "
+            f"{int(bad.argmax())}; use 0 to leave a row out."
+        )
+    if (weight < 0).any():
+        row = int((weight < 0).argmax())
+        raise ValueError(
+            f"Negative values in sample_weight: {weight[row]:g} in row {row}; use 0 to leave a "
+            "row out."
+        )
+    if not weight.any():
+        raise ValueError(
+            "Sample weights must contain at least one non-zero number; all of sample_weight is 0."
+        )
+    return None if (weight == 1).all() else weight
+
+
+def refuse_non_numeric_columns(X: Any) -> None:
+    """Name the columns of a data frame that do not hold numbers."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not hasattr(X, "dtypes"):
+        return
+    bad = []
+    for name, dtype in zip(columns, list(X.dtypes), strict=True):
+        is_numeric = getattr(dtype, "is_numeric", None)
+        if callable(is_numeric):
+            if not (is_numeric() or str(dtype) == "Boolean"):
+                bad.append((name, dtype))
+        elif dtype == object:
+            try:
+                np.asarray(X[name], dtype=np.float64)
+            except (TypeError, ValueError):
+                bad.append((name, dtype))
+        elif getattr(dtype, "kind", "f") not in "biuf":
+            bad.append((name, dtype))
+    if bad:
+        listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in bad[:10])
+        more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
+        raise ValueError(
+            f"could not convert string to float or other non-numeric columns of X: {listed}{more}. "
+            "Encode them as numbers or leave them out."
+        )
+
+
+def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None, eps: float) -> None:
+    """Raise a ValueError that names the columns holding NaN or infinity, or overflowing.
+
+    Called when a sum came out as not finite: the search for the culprits may be slow.
+    """
+    n = A.shape[1]
+    if sp.issparse(A):
+        nan = np.bincount(A.indices[np.isnan(A.data)], minlength=n)
+        inf = np.bincount(A.indices[np.isinf(A.data)], minlength=n)
+    else:
+        nan, inf = np.zeros(n, dtype=int), np.zeros(n, dtype=int)
+        for start in range(0, A.shape[0], 4096):
+            batch = np.asarray(A[start : start + 4096], dtype=np.float64)
+            nan += np.isnan(batch).sum(axis=0)
+            inf += np.isinf(batch).sum(axis=0)
+    bad = np.flatnonzero(nan + inf)
+    if not bad.size:
+        return
+
+    def describe(j: int) -> str:
+        kinds = [f"{count[j]} {kind}" for count, kind in ((nan, "NaN"), (inf, "inf")) if count[j]]
+        return f"{names[j]!r} ({', '.join(kinds)})" if names else f"{j} ({', '.join(kinds)})"
+
+    listed = ", ".join(describe(j) for j in bad[:10])
+    more = f" and {bad.size - 10} more" if bad.size > 10 else ""
+    raise ValueError(
+        f"Input {label} contains NaN or infinity, in column{'s' if bad.size > 1 else ''} "
+        f"{listed}{more}. Drop those rows or fill the values in (sklearn.impute)."
+    )

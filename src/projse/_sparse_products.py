@@ -1,0 +1,89 @@
+"""Centred products of sparse columns, without densifying them.
+
+``Σ w (a − ā)(b − b̄) = Σ w (a − ā) b``: when one factor is centred, the other need not be. So a
+dense factor is centred a batch at a time and the sparse one is used as it is. With two sparse
+factors the means enter as a rank-one term. That term cancels digits only in columns that are
+nearly full of large values; those take less memory as dense columns anyway, and are handled so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+NEARLY_FULL = 0.5
+"""A column filled beyond this share takes no more memory dense than sparse."""
+
+BATCH_ELEMENTS = 1 << 20
+
+
+def weighted_mean(A: Any, weight: Array | None, sum_weights: float) -> Array:
+    """Weighted mean of each column, shape (n,)."""
+    if weight is None:
+        weight = np.ones(A.shape[0])
+    return np.asarray(A.T @ weight, dtype=np.float64).ravel() / sum_weights
+
+
+def centred_square(A: sp.csr_array, mean: Array, weight: Array | None, total: float) -> Array:
+    """Weighted sum of squares about the mean, for each sparse column.
+
+    Stored entries are centred one by one; the implicit zeros add ``w x̄²`` each.
+    """
+    data = A.data.astype(np.float64)
+    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
+    w = np.ones_like(data) if weight is None else weight[rows]
+    n = A.shape[1]
+    stored = np.bincount(A.indices, weights=w * (data - mean[A.indices]) ** 2, minlength=n)
+    filled = np.bincount(A.indices, weights=w, minlength=n)
+    return stored + np.maximum(total - filled, 0.0) * mean**2
+
+
+def centred_cross(
+    A: Any, B: Any, a_mean: Array, b_mean: Array, weight: Array | None, total: float
+) -> Array:
+    """Return ``Σ w (a − ā)(b − b̄)ᵀ`` as a dense (n_a, n_b) array, for A, B of which one is sparse.
+
+    Costs the sparse products plus one dense batch of rows.
+    """
+    if not sp.issparse(A):
+        return _dense_by_sparse(A, B, a_mean, weight)
+    if not sp.issparse(B):
+        return _dense_by_sparse(B, A, b_mean, weight).T
+    cross = raw_cross(A, B, weight).toarray()
+    cross -= total * np.outer(a_mean, b_mean)
+    if (full := _nearly_full(B)).size:
+        cross[:, full] = _dense_by_sparse(B[:, full], A, b_mean[full], weight).T
+    if (full := _nearly_full(A)).size:
+        cross[full] = _dense_by_sparse(A[:, full], B, a_mean[full], weight)
+    return cross
+
+
+def raw_cross(A: sp.csr_array, B: sp.csr_array, weight: Array | None) -> sp.csr_array:
+    """Return ``Σ w a bᵀ`` as a sparse (n_a, n_b) array, not centred."""
+    left = A if weight is None else sp.csr_array(A.multiply(weight[:, None]))
+    return sp.csr_array(left.T @ B)
+
+
+def _nearly_full(A: sp.csr_array) -> Array:
+    counts = np.bincount(A.indices, minlength=A.shape[1])
+    return np.flatnonzero(counts > NEARLY_FULL * A.shape[0])
+
+
+def _dense_by_sparse(A: Any, B: sp.csr_array, a_mean: Array, weight: Array | None) -> Array:
+    """Return ``Σ w (a − ā) bᵀ``; A (dense, or sparse columns to be densified) goes in batches."""
+    m, n_a = A.shape
+    out = np.zeros((B.shape[1], n_a))
+    step = max(1, BATCH_ELEMENTS // max(n_a, 1))
+    for start in range(0, m, step):
+        rows = slice(start, start + step)
+        batch = A[rows].toarray() if sp.issparse(A) else A[rows]
+        batch = np.subtract(batch, a_mean, dtype=np.float64)
+        if weight is not None:
+            batch *= weight[rows, None]
+        out += B[rows].T @ batch
+    return out.T
