@@ -45,7 +45,7 @@ class Sums:
 
     @classmethod
     def zeros(cls, n_x: int, n_y: int, with_xx: bool) -> Sums:
-        """Sums over no rows."""
+        """Start with no rows."""
         return cls(
             x=np.zeros(n_x),
             y=np.zeros(n_y),
@@ -56,7 +56,7 @@ class Sums:
         )
 
     def tile(self, columns: slice) -> Sums:
-        """Views of the sums that belong to some columns of X."""
+        """Return views of the sums that belong to some columns of X."""
         return Sums(
             self.x[columns], self.y, self.yy, self.yx[:, columns], self.xx_diag[columns], self.xx
         )

@@ -48,7 +48,7 @@ def factor(
     K: Array,
     *,
     alpha: float = 0.0,
-    rank: float | None = None,
+    rank: int | float | None = None,
     tol: float | None = None,
     eps: float = float(np.finfo(np.float64).eps),
     largest: float | None = None,

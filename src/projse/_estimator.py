@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from numbers import Integral, Real
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -17,11 +17,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from projse._covariates import append_covariates
 from projse._kernel import FeatureGram
 from projse._moments import Moments, moments_of
+from projse._parameters import check_parameters, column_indices, is_whole, plain_rank
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._routes import KernelSpec, from_moments, from_rows
 from projse._selection import Plan, Selection, select
 from projse._source import make_rows, refuse_non_numeric_columns
-from projse._targets import TARGET_TYPES
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
@@ -181,9 +181,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         self.solver = solver
 
     @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(
-        self, X: Any, y: Any = None, sample_weight: Any = None, covariates: Any = None
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, covariates: Any = None) -> Self:
         """Select from the columns of X those that explain the columns of y.
 
         Parameters
@@ -202,7 +200,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         -------
         self : object
         """
-        self._check_params()
+        check_parameters(self)
         refuse_non_numeric_columns(X)
         X = validate_data(
             self,
@@ -230,7 +228,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             rows,
             spec,
             alpha=self.alpha,
-            rank=self.rank,
+            rank=plan.rank,
             tol=self.tol,
             solver=self.solver,
             n_conditioned=self._n_conditioned(plan, rows.Y),
@@ -266,7 +264,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         -------
         self : object
         """
-        self._check_params()
+        check_parameters(self)
         if callable(self.kernel):
             raise ValueError(
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
@@ -307,7 +305,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         -------
         self : object
         """
-        self._check_params()
+        check_parameters(self)
         if not isinstance(moments, Moments):
             raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
         if moments.n_samples < 2:
@@ -362,8 +360,8 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
     def _plan(self, one_view: bool) -> Plan:
         """Resolve names and numbers against the columns of X."""
         n = self.n_features_in_
-        include = self._indices("include", self.include)
-        exclude = self._indices("exclude", self.exclude)
+        include = column_indices("include", self.include, n, self._feature_names())
+        exclude = column_indices("exclude", self.exclude, n, self._feature_names())
         both = np.intersect1d(include, exclude)
         if both.size:
             raise ValueError(
@@ -374,7 +372,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         available = n - exclude.size
         if wanted is None or isinstance(wanted, str):
             n_features = None if wanted is None else available
-        elif isinstance(wanted, Integral):
+        elif is_whole(wanted):
             n_features = int(wanted)
         else:
             n_features = max(1, int(float(wanted) * n))
@@ -395,7 +393,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             include=include,
             exclude=exclude,
             alpha=self.alpha,
-            rank=self.rank,
+            rank=plain_rank(self.rank),
             tol=self.tol,
             one_view=one_view,
             significance=self.significance if wanted == "auto" else None,
@@ -405,8 +403,6 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         self, plan: Plan, spec: KernelSpec, sum_weights: float, spectrum: Array | None
     ) -> Plan:
         """Add what is only known once the rows were seen."""
-        from dataclasses import replace
-
         degrees = float("nan")
         if spec.is_linear and not plan.one_view:
             degrees = sum_weights - (1 if self.center else 0)
@@ -427,42 +423,6 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             per_round = min(per_round, self.round_size)
         continues = self.exhausted == "residual" or self.round_size is not None
         return wanted if plan.include.size or (continues and per_round < wanted) else 0
-
-    def _indices(self, parameter: str, given: Any) -> Array:
-        """Turn indices or names into column indices."""
-        if given is None:
-            return np.empty(0, dtype=np.intp)
-        if isinstance(given, str | Integral):
-            given = [given]
-        n = self.n_features_in_
-        names = self._feature_names()
-        places = {} if names is None else {name: j for j, name in enumerate(names)}
-        indices = []
-        for item in given:
-            if isinstance(item, str):
-                if names is None:
-                    raise ValueError(
-                        f"{parameter} names {item!r}, but X has no column names; pass indices or a "
-                        "data frame."
-                    )
-                if item not in places:
-                    raise ValueError(f"{parameter} names {item!r}, which is no column of X.")
-                indices.append(places[item])
-            elif isinstance(item, Integral) and not isinstance(item, bool):
-                if not 0 <= item < n:
-                    raise ValueError(
-                        f"{parameter} holds index {item}, but X has columns 0 to {n - 1}."
-                    )
-                indices.append(int(item))
-            else:
-                raise TypeError(
-                    f"{parameter} must hold indices or names, not {item!r} "
-                    f"({type(item).__name__})."
-                )
-        if len(set(indices)) < len(indices):
-            twice = next(j for j in indices if indices.count(j) > 1)
-            raise ValueError(f"{parameter} holds {self._label(twice)} twice.")
-        return np.asarray(indices, dtype=np.intp)
 
     def _label(self, j: Any) -> str:
         names = self._feature_names()
@@ -506,56 +466,6 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         check_is_fitted(self, "support_")
         return self.support_
 
-    def _check_params(self) -> None:
-        """Refuse parameters that make no sense, by name, with the value and the remedy."""
-        wanted = self.n_features_to_select
-        if isinstance(wanted, str):
-            if wanted != "auto":
-                raise ValueError(f"n_features_to_select={wanted!r}; the only word is 'auto'.")
-            if self.kernel != "linear" or self.center_kernel:
-                raise ValueError(
-                    "n_features_to_select='auto' goes by p-values, which only the linear kernel "
-                    f"has; kernel={self.kernel!r}. Use a number."
-                )
-        elif isinstance(wanted, bool) or not (wanted is None or isinstance(wanted, Real)):
-            raise TypeError(
-                f"n_features_to_select={wanted!r} must be a number, 'auto' or None, not "
-                f"{type(wanted).__name__}."
-            )
-        elif isinstance(wanted, Integral):
-            _at_least("n_features_to_select", wanted, 1)
-        elif wanted is not None and not 0 < wanted < 1:
-            raise ValueError(
-                f"n_features_to_select={wanted!r}: a share must lie between 0 and 1, a number must "
-                "be an int."
-            )
-        _one_of("kernel", self.kernel, ("linear", "poly", "rbf"), or_callable=True)
-        _one_of("exhausted", self.exhausted, ("residual", "restart", "stop"))
-        _one_of("target_type", self.target_type, TARGET_TYPES)
-        _one_of("solver", self.solver, ("auto", "gram", "qr"))
-        _whole("degree", self.degree, 1)
-        _number("coef0", self.coef0)
-        _number("alpha", self.alpha)
-        _number("significance", self.significance)
-        if isinstance(self.gamma, str):
-            _one_of("gamma", self.gamma, ("mean_distance",))
-        else:
-            _number("gamma", self.gamma, open_at_zero=True)
-        if self.tol is not None:
-            _number("tol", self.tol)
-        if self.rank is not None:
-            if isinstance(self.rank, Integral):
-                _whole("rank", self.rank, 1)
-            elif not isinstance(self.rank, Real) or not 0 < self.rank <= 1:
-                raise ValueError(
-                    f"rank={self.rank!r} must be a whole number, a share of the trace in (0, 1], "
-                    "or None."
-                )
-        if self.round_size is not None:
-            _whole("round_size", self.round_size, 1)
-        if self.batch_size is not None:
-            _whole("batch_size", self.batch_size, 1)
-
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
@@ -564,30 +474,3 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         tags.target_tags.multi_output = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
-
-
-def _one_of(name: str, value: Any, allowed: tuple[str, ...], or_callable: bool = False) -> None:
-    if or_callable and callable(value):
-        return
-    if not isinstance(value, str) or value not in allowed:
-        words = ", ".join(repr(word) for word in allowed)
-        raise ValueError(f"{name}={value!r} is not one of {words}.")
-
-
-def _whole(name: str, value: Any, least: int) -> None:
-    if not isinstance(value, Integral) or isinstance(value, bool):
-        raise TypeError(f"{name}={value!r} must be a whole number, not {type(value).__name__}.")
-    _at_least(name, value, least)
-
-
-def _at_least(name: str, value: Any, least: int) -> None:
-    if value < least:
-        raise ValueError(f"{name}={value!r} must be at least {least}.")
-
-
-def _number(name: str, value: Any, open_at_zero: bool = False) -> None:
-    if not isinstance(value, Real) or isinstance(value, bool):
-        raise TypeError(f"{name}={value!r} must be a number, not {type(value).__name__}.")
-    if not np.isfinite(value) or value < 0 or (open_at_zero and value == 0):
-        bound = "above 0" if open_at_zero else "0 or above"
-        raise ValueError(f"{name}={value!r} must be finite and {bound}.")

@@ -107,10 +107,10 @@ def gram_of(
             none = np.empty((0, moments.n_x))
             return LinearGram(none[:, :0], none, None, None, xx_diag, x_rows, moments.eps)
         assert moments.xx is not None
-        yy = moments.xx if center else moments.xx + w * np.outer(x_mean, x_mean)
-        return LinearGram(yy, yy, None, None, xx_diag, x_rows, moments.eps)
+        own = moments.xx if center else moments.xx + w * np.outer(x_mean, x_mean)
+        return LinearGram(own, own, None, None, xx_diag, x_rows, moments.eps)
+    assert moments.yy is not None
     y_mean, yy = moments.y_mean, moments.yy
-    assert yy is not None
     if not center:
         yy = yy + w * np.outer(y_mean, y_mean)
     else:

@@ -122,9 +122,7 @@ class Moments:
         names = getattr(X, "columns", None)
         if names is not None:
             names = tuple(names) if all(isinstance(n, str) for n in names) else None
-        X = check_array(
-            X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False
-        )
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
         rows = make_rows(X, Y, sample_weight, target_type=target_type, feature_names=names)
         return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
 
@@ -267,7 +265,7 @@ def _out_of_range(squares: Array, dtype: np.dtype[Any]) -> bool:
     if not np.isfinite(squares).all():
         return True
     positive = squares[squares > 0]
-    return bool(positive.size and positive.min() < np.finfo(dtype).tiny / np.finfo(dtype).eps**2)
+    return bool(positive.size and positive.min() < np.finfo(dtype).tiny / np.finfo(dtype).eps ** 2)
 
 
 def _refuse_overflow(squares: Array, label: str, names: tuple[str, ...] | None) -> None:
@@ -419,6 +417,7 @@ def _align_classes(a: Moments, b: Moments) -> tuple[Moments, Moments]:
 
 def _spread_classes(moments: Moments, union: Array) -> Moments:
     assert moments.y_mean is not None and moments.yy is not None
+    assert moments.classes is not None
     place = np.searchsorted(union, moments.classes)
     k = len(union)
     y_mean = np.zeros(k)

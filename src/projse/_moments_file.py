@@ -1,8 +1,8 @@
-"""The file of moments: documented, versioned, checked, and never unpickled.
+r"""The file of moments: documented, versioned, checked, and never unpickled.
 
 Layout, version 1::
 
-    b"projse-moments\\n"          15 bytes: what this is
+    b"projse-moments\n"          15 bytes: what this is
     uint32 little-endian          version of the layout
     uint64 little-endian          length of the header
     header                        JSON (UTF-8): scalars, names, and the list of arrays

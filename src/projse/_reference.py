@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 def orthonormal_reference(
-    rows: Rows, *, center: bool, rank: float | None, tol: float | None
+    rows: Rows, *, center: bool, rank: int | float | None, tol: float | None
 ) -> tuple[Rows, Array]:
     """Replace the references by orthonormal columns that span the same space.
 

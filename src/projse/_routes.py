@@ -73,7 +73,7 @@ def from_rows(
     spec: KernelSpec,
     *,
     alpha: float = 0.0,
-    rank: float | None = None,
+    rank: int | float | None = None,
     tol: float | None = None,
     solver: str = "auto",
     n_conditioned: int = 0,
@@ -117,7 +117,7 @@ def from_rows(
         with_xx = p <= max(512, min(m, 8192))
     else:
         with_xx = whole_reference or (
-            0 < n_conditioned and p <= min(256 + 16 * n_conditioned, 4096)
+            n_conditioned > 0 and p <= min(256 + 16 * n_conditioned, 4096)
         )
     moments = moments_of(rows, with_xx=with_xx, **options)
     gram = from_moments(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ class Plan:
     include: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     exclude: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     alpha: float = 0.0
-    rank: float | None = None
+    rank: int | float | None = None
     tol: float | None = None
     one_view: bool = False
     spectrum: Array | None = None
@@ -170,7 +171,7 @@ def select(
         degrees = plan.degrees - space.conditioning.rank
         picks = greedy(deflation, eligible)
         taken = 0
-        while taken < limit and (pick := next(picks, None)) is not None:
+        for pick in islice(picks, limit):
             pvalue = selection_pvalue(pick.score, rank, taken, pick.n_candidates, degrees)
             if plan.significance is not None and not pvalue <= plan.significance:
                 selection.stopped = "significance"

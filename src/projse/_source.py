@@ -125,7 +125,7 @@ def refuse_non_numeric_columns(X: Any) -> None:
         if callable(is_numeric):
             if not (is_numeric() or str(dtype) == "Boolean"):
                 bad.append((name, dtype))
-        elif dtype == object:
+        elif getattr(dtype, "char", "") == "O":
             try:
                 np.asarray(X[name], dtype=np.float64)
             except (TypeError, ValueError):

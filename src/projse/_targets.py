@@ -62,9 +62,7 @@ def encode_targets(y: Any, target_type: str = "auto") -> Targets:
     if target_type == "class":
         encoded = [_one_hot(values[:, j]) for j in range(values.shape[1])]
         prefixes = names or tuple(str(j) for j in range(values.shape[1]))
-        labels = [
-            f"{p}={c}" for p, (cs, _) in zip(prefixes, encoded, strict=True) for c in cs
-        ]
+        labels = [f"{p}={c}" for p, (cs, _) in zip(prefixes, encoded, strict=True) for c in cs]
         return Targets(sp.csr_array(sp.hstack([h for _, h in encoded])), tuple(labels))
     return Targets(_numeric(values, names), names)
 
