@@ -1,0 +1,22 @@
+"""Shared fixtures. Every test must hold for every seed."""
+
+from __future__ import annotations
+
+import os
+
+# scikit-learn's array API checks are skipped without this, and it must be set before scipy loads.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+import pytest
+
+
+def _seeds() -> list[int]:
+    """Return the seeds of this run: one by default, 0 to 99 with ``PROJSE_TEST_SEEDS=all``."""
+    asked = os.environ.get("PROJSE_TEST_SEEDS", "42")
+    return list(range(100)) if asked == "all" else [int(s) for s in asked.split(",")]
+
+
+@pytest.fixture(params=_seeds())
+def seed(request: pytest.FixtureRequest) -> int:
+    """Return a seed for the test's random numbers."""
+    return int(request.param)
