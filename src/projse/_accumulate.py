@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse._threads import blas_threads, effective_n_threads, ordered_map
+from projse._threads import effective_n_threads, ordered_map
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -24,8 +25,8 @@ Progress = Callable[[int, int], None]
 BATCH_BYTES = 1 << 20
 """Rows of [Y X] that one batch holds, in bytes: about half of a core's second-level cache."""
 
-TILE_COLUMNS = 2048
-"""Above this width, columns of X are handled in tiles and BLAS itself runs the threads."""
+TILE_COLUMNS = 1024
+"""A wider X is handled in tiles of about this many columns, each by one thread."""
 
 MAX_STRIPES = 64
 
@@ -184,13 +185,15 @@ def accumulate_dense(
     q = 0 if Y is None else Y.shape[1]
     if dtype is None:
         dtype = product_dtype(X, None if sparse_y else Y)
-    wide = p + q > TILE_COLUMNS
-    tile = TILE_COLUMNS if wide and not with_xx else p
-    tiles = [slice(a, min(a + tile, p)) for a in range(0, p, max(tile, 1))]
+    wide = p > TILE_COLUMNS
+    n_tiles = -(-p // TILE_COLUMNS) if wide and not with_xx else 1
+    cuts = [p * i // n_tiles for i in range(n_tiles + 1)]
+    tiles = [slice(a, b) for a, b in pairwise(cuts)]
     if batch_size is None:
-        width = min(p, tile) + (0 if sparse_y else q)
+        width = p // n_tiles + (0 if sparse_y else q)
         batch_size = int(np.clip(BATCH_BYTES // (width * dtype.itemsize), 128, 8192))
         if wide:
+            # The sums are large: a longer batch spreads the cost of adding to them.
             batch_size = max(batch_size, 1024)
     head = slice(0, min(m, max(batch_size, 256)))
     counted = slice(None) if weight is None else weight[head] > 0
@@ -219,12 +222,16 @@ def accumulate_dense(
 
     if wide:
         total = Sums.zeros(p, q, with_xx)
-        with blas_threads(n_threads):
-            for done, columns in enumerate(tiles, start=1):
-                part = add_rows(total.tile(columns), 0, m, columns)
-                total.n_samples, total.weight = part.n_samples, part.weight
-                if progress is not None:
-                    progress(done, len(tiles))
+
+        def tile(columns: slice) -> Sums:
+            return add_rows(total.tile(columns), 0, m, columns)
+
+        # One tile means all of C_XX: a product large enough for BLAS to run the threads itself.
+        parts = ordered_map(tile, tiles, n_threads, blas=n_threads if n_tiles == 1 else 1)
+        for done, part in enumerate(parts, start=1):
+            total.n_samples, total.weight = part.n_samples, part.weight
+            if progress is not None:
+                progress(done, n_tiles)
     else:
 
         def stripe(i: int) -> Sums:

@@ -33,7 +33,7 @@ class LinearGram:
     Attributes
     ----------
     yy : ndarray of shape (n_y, n_y)
-    yx : ndarray or csr_array of shape (n_y, n_x)
+    yx : ndarray or csc_array of shape (n_y, n_x)
         ``G_YX`` less its rank-one part.
     a, b : ndarray of shape (n_y,), (n_x,) or None
         The rank-one part ``a bᵀ`` of ``G_YX``, where means are kept apart.

@@ -62,9 +62,7 @@ class Kernel:
             g += c
         g /= np.sqrt(gy + c)[:, None]
         g /= np.sqrt(gx + c)
-        if self.name == "poly":
-            np.power(g, self.degree, out=g)
-        return g
+        return _power(g, self.degree) if self.name == "poly" else g
 
     def noise(self, eps: float) -> float:
         """Size of a kernel value that rounding alone can give to unrelated variables."""
@@ -72,6 +70,19 @@ class Kernel:
         if self.name == "poly" and not self.coef0:
             return max(base**self.degree, np.finfo(np.float64).tiny ** 0.5)
         return base
+
+
+def _power(g: Array, degree: int) -> Array:
+    """Raise to a whole power by multiplication: several times faster than ``pow``."""
+    result: Array | None = None
+    while degree:
+        if degree & 1:
+            result = g.copy() if result is None else np.multiply(result, g, out=result)
+        degree >>= 1
+        if degree:
+            g *= g
+    assert result is not None
+    return result
 
 
 class FeatureGram(ABC):

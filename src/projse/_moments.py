@@ -43,7 +43,7 @@ class Moments:
         Weighted means. ``y_mean`` is None for one view (Y is X).
     yy : ndarray of shape (n_y, n_y)
         ``Σ w (y − ȳ)(y − ȳ)ᵀ``; None for one view.
-    yx : ndarray or csr_array of shape (n_y, n_x)
+    yx : ndarray or csc_array of shape (n_y, n_x)
         ``Σ w (y − ȳ)(x − x̄)ᵀ``; None for one view. Very wide sparse products are kept as a
         sparse ``Σ w y xᵀ`` that is not centred.
     xx_diag : ndarray of shape (n_x,)
@@ -378,7 +378,7 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
     dy = b.y_mean - a.y_mean
     assert a.yy is not None and b.yy is not None
     if sp.issparse(a.yx) and sp.issparse(b.yx):
-        yx = a.yx + sign * b.yx
+        yx = sp.csc_array(a.yx + sign * b.yx)
     else:
         yx = centred_yx(a) + sign * centred_yx(b)
         _subtract_outer(yx, -scale * dy, dx)
@@ -428,7 +428,7 @@ def _spread_classes(moments: Moments, union: Array) -> Moments:
         spread = sp.csr_array(
             (np.ones(len(place)), (place, np.arange(len(place)))), shape=(k, len(place))
         )
-        yx: Any = spread @ moments.yx
+        yx: Any = sp.csc_array(spread @ moments.yx)
     else:
         yx = np.zeros((k, moments.n_x))
         yx[place] = moments.yx

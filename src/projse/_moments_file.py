@@ -9,7 +9,7 @@ Layout, version 1::
     arrays                        one after the other, each in NumPy's .npy format
     sha256                        32 bytes, of everything before
 
-An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its three CSR arrays.
+An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its three CSC arrays.
 The file is written under a temporary name in the same folder, flushed to disk, and then renamed:
 a reader sees the old file or the new one, never a part.
 """
@@ -49,7 +49,7 @@ def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
         if value is None:
             continue
         if sp.issparse(value):
-            arrays += [(f"{name}.{part}", getattr(value, part)) for part in _CSR_PARTS]
+            arrays += [(f"{name}.{part}", getattr(value, part)) for part in _CSC_PARTS]
         else:
             arrays.append((name, value))
     header = {
@@ -107,8 +107,8 @@ def read_moments(path: str | PathLike[str]) -> Moments:
         }
         n_y, n_x = header["shape"]
         if "yx.data" in parts:
-            csr = tuple(parts.pop(f"yx.{part}") for part in _CSR_PARTS)
-            parts["yx"] = sp.csr_array(csr, shape=(n_y, n_x))
+            csc = tuple(parts.pop(f"yx.{part}") for part in _CSC_PARTS)
+            parts["yx"] = sp.csc_array(csc, shape=(n_y, n_x))
         classes = header["classes"]
         return Moments(
             n_samples=header["n_samples"],
@@ -123,7 +123,7 @@ def read_moments(path: str | PathLike[str]) -> Moments:
         raise MomentsFileError(f"{path} cannot be read as moments: {error}") from error
 
 
-_CSR_PARTS = ("data", "indices", "indptr")
+_CSC_PARTS = ("data", "indices", "indptr")
 
 
 def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:

@@ -15,6 +15,9 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse._coordinates import default_tol
+from projse._gram import gram_of
+from projse._moments import Moments
 from projse._source import Rows, refuse_non_finite
 
 Array = NDArray[Any]
@@ -88,3 +91,66 @@ def orthonormal_reference(
         U = U / root
     basis_rows = replace(rows, Y=np.ascontiguousarray(U), target_names=None, classes=None)
     return basis_rows, values[:kept]
+
+
+def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:
+    """Tell whether the Gram matrix of dense references hides directions that the rows have.
+
+    A well-conditioned Gram matrix loses nothing. An exactly dependent set of references
+    (indicators, sums, copies) has eigenvalues of rounding size and loses nothing either: the rows,
+    multiplied by those eigenvectors, give zero. Everything in between does.
+
+    Notes
+    -----
+    A Cholesky factorisation settles the common case; else one eigendecomposition and, for
+    eigenvalues of rounding size, one pass over Y.
+    """
+    gram = gram_of(moments, center)
+    norms = np.sqrt(np.diag(gram.yy))
+    live = np.flatnonzero(norms > 0)
+    K = gram.yy[np.ix_(live, live)] / np.outer(norms[live], norms[live])
+    if not len(K):
+        return False
+    doubtful = np.sqrt(moments.eps)
+    if _reciprocal_condition(K) > doubtful:
+        return False
+    values, vectors = scipy.linalg.eigh(K, check_finite=False)
+    small = values < doubtful * values[-1]
+    if not small.any():
+        return False
+    null = values <= default_tol(len(K), moments.eps) * values[-1]
+    if (small & ~null).any():
+        return True
+    data = rows.counted()
+    source = data.X if data.Y is None else data.Y
+    m = len(source)
+    combination = np.zeros((source.shape[1], int(null.sum())))
+    combination[live] = vectors[:, null] / norms[live][:, None]
+    mean = moments.x_mean if moments.y_mean is None else moments.y_mean
+    shift = mean if center else np.zeros_like(mean)
+    lengths = np.zeros(combination.shape[1])
+    sums = np.zeros(combination.shape[1])
+    for start in range(0, m, 4096):
+        part = slice(start, start + 4096)
+        image = np.subtract(source[part], shift, dtype=np.float64) @ combination
+        w = np.ones(len(image)) if data.weight is None else data.weight[part]
+        lengths += w @ (image * image)
+        sums += w @ image
+    if center:
+        lengths -= sums**2 / moments.sum_weights
+    eps = max(moments.eps, float(np.finfo(np.float64).eps))
+    # Rounding of the stored values themselves, which a large mean magnifies.
+    offset = np.abs(shift[live]) * np.sqrt(moments.sum_weights) / norms[live]
+    magnitude = 1.0 + float(offset.max())
+    rounding = max(m, len(K)) * eps * np.sqrt(values[-1])
+    return bool((np.sqrt(np.maximum(lengths, 0.0)) > rounding + 4 * eps * magnitude * len(K)).any())
+
+
+def _reciprocal_condition(K: Array) -> float:
+    """Estimate of 1/κ in the 1-norm; 0 where K is not positive definite to working precision."""
+    potrf, pocon = scipy.linalg.get_lapack_funcs(("potrf", "pocon"), (K,))
+    triangle, failed = potrf(K)
+    if failed:
+        return 0.0
+    rcond, _ = pocon(triangle, np.linalg.norm(K, 1))
+    return float(rcond)

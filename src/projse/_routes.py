@@ -13,7 +13,7 @@ from projse._accumulate import Progress
 from projse._gram import gram_of
 from projse._kernel import CallableGram, CentredGram, ElementwiseGram, FeatureGram, Kernel
 from projse._moments import Moments, moments_of
-from projse._reference import orthonormal_reference
+from projse._reference import gram_loses_directions, orthonormal_reference
 from projse._source import Rows, refuse_non_finite
 
 Array = NDArray[Any]
@@ -120,6 +120,15 @@ def from_rows(
             n_conditioned > 0 and p <= min(256 + 16 * n_conditioned, 4096)
         )
     moments = moments_of(rows, with_xx=with_xx, **options)
+    if (
+        solver == "auto"
+        and can_qr
+        and dense_reference
+        and gram_loses_directions(rows, moments, spec.center)
+    ):
+        basis, spectrum = orthonormal_reference(rows, center=spec.center, rank=rank, tol=tol)
+        through_basis = moments_of(basis, **options)
+        return Route(from_moments(through_basis, spec, rows=basis), moments, spectrum)
     gram = from_moments(
         moments,
         spec,

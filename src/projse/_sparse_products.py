@@ -63,10 +63,10 @@ def centred_cross(
     return cross
 
 
-def raw_cross(A: sp.csr_array, B: sp.csr_array, weight: Array | None) -> sp.csr_array:
-    """Return ``Σ w a bᵀ`` as a sparse (n_a, n_b) array, not centred."""
+def raw_cross(A: sp.csr_array, B: sp.csr_array, weight: Array | None) -> sp.csc_array:
+    """Return ``Σ w a bᵀ`` as a sparse (n_a, n_b) array by columns, not centred."""
     left = A if weight is None else sp.csr_array(A.multiply(weight[:, None]))
-    return sp.csr_array(left.T @ B)
+    return (B.T @ left).T.tocsc()
 
 
 def _nearly_full(A: sp.csr_array) -> Array:

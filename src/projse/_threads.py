@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
@@ -45,16 +45,16 @@ def blas_threads(n: int) -> AbstractContextManager[Any]:
 
 
 def ordered_map(
-    function: Callable[[Task], Result], tasks: Iterable[Task], n_threads: int
+    function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int, blas: int = 1
 ) -> Iterator[Result]:
     """Apply ``function`` in a pool, yielding results in the order of the tasks.
 
     The fixed order is what makes a sum of the results independent of the number of threads.
-    Each worker calls BLAS with one thread: many small products in parallel beat one product that
-    BLAS itself splits (see ``benchmarks/``).
+    Each worker calls BLAS with ``blas`` threads, one by default: many small products in parallel
+    beat one product that BLAS itself splits (see ``benchmarks/``).
     """
-    with blas_threads(1):
-        if n_threads == 1:
+    with blas_threads(blas):
+        if n_threads == 1 or len(tasks) == 1:
             yield from map(function, tasks)
             return
         with ThreadPoolExecutor(n_threads) as pool:
