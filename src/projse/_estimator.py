@@ -15,6 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse._covariates import append_covariates
+from projse._fitted import all_or_nothing
 from projse._kernel import FeatureGram
 from projse._moments import Moments, moments_of
 from projse._parameters import check_parameters, column_indices, is_whole, plain_rank
@@ -201,51 +202,52 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         self : object
         """
         check_parameters(self)
-        refuse_non_numeric_columns(X)
-        X = validate_data(
-            self,
-            X,
-            accept_sparse=("csr", "csc"),
-            dtype="numeric",
-            ensure_all_finite=False,
-            ensure_min_samples=2,
-        )
-        rows = make_rows(
-            X,
-            y,
-            sample_weight,
-            target_type=self.target_type,
-            feature_names=self._feature_names(),
-        )
-        if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
-            raise ValueError(
-                "Only one sample has a non-zero weight in sample_weight; centring needs two."
+        with all_or_nothing(self):
+            refuse_non_numeric_columns(X)
+            X = validate_data(
+                self,
+                X,
+                accept_sparse=("csr", "csc"),
+                dtype="numeric",
+                ensure_all_finite=False,
+                ensure_min_samples=2,
             )
-        rows, n_covariates = append_covariates(rows, covariates, self.center)
-        spec, plan = self._kernel_spec(), self._plan(rows.Y is None)
-        progress = FitProgress(self, X, y)
-        route = from_rows(
-            rows,
-            spec,
-            alpha=self.alpha,
-            rank=plan.rank,
-            tol=self.tol,
-            solver=self.solver,
-            n_conditioned=self._n_conditioned(plan, rows.Y),
-            n_covariates=n_covariates,
-            n_jobs=self.n_jobs,
-            batch_size=self.batch_size,
-            progress=progress.phase("rows"),
-        )
-        total = float(rows.n_samples if rows.weight is None else rows.weight.sum())
-        plan = self._complete(plan, spec, total, route.spectrum)
-        self._refuse_constants(route.gram, plan)
-        selection = select(route.gram, plan, progress.phase("picks"))
-        self._forget_moments()
-        if route.moments is not None and not n_covariates:
-            self.moments_ = route.moments
-        self._store(selection, plan)
-        progress.end()
+            rows = make_rows(
+                X,
+                y,
+                sample_weight,
+                target_type=self.target_type,
+                feature_names=self._feature_names(),
+            )
+            if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
+                raise ValueError(
+                    "Only one sample has a non-zero weight in sample_weight; centring needs two."
+                )
+            rows, n_covariates = append_covariates(rows, covariates, self.center)
+            spec, plan = self._kernel_spec(), self._plan(rows.Y is None)
+            progress = FitProgress(self, X, y)
+            route = from_rows(
+                rows,
+                spec,
+                alpha=self.alpha,
+                rank=plan.rank,
+                tol=self.tol,
+                solver=self.solver,
+                n_conditioned=self._n_conditioned(plan, rows.Y),
+                n_covariates=n_covariates,
+                n_jobs=self.n_jobs,
+                batch_size=self.batch_size,
+                progress=progress.phase("rows"),
+            )
+            total = float(rows.n_samples if rows.weight is None else rows.weight.sum())
+            plan = self._complete(plan, spec, total, route.spectrum)
+            self._refuse_constants(route.gram, plan)
+            selection = select(route.gram, plan, progress.phase("picks"))
+            self._forget_moments()
+            if route.moments is not None and not n_covariates:
+                self.moments_ = route.moments
+            self._store(selection, plan)
+            progress.end()
         return self
 
     def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -269,30 +271,34 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             raise ValueError(
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
             )
-        refuse_non_numeric_columns(X)
-        first = not hasattr(self, "moments_")
-        X = validate_data(
-            self,
-            X,
-            reset=first,
-            accept_sparse=("csr", "csc"),
-            dtype="numeric",
-            ensure_all_finite=False,
-        )
-        target_type = self.target_type
-        if not first and target_type == "auto":
-            target_type = "continuous" if self.moments_.classes is None else "class"
-        rows = make_rows(
-            X, y, sample_weight, target_type=target_type, feature_names=self._feature_names()
-        )
-        plan = self._plan(rows.Y is None)
-        if first:
-            with_xx = rows.Y is None or self._n_conditioned(plan, rows.Y) > 0
-        else:
-            with_xx = self.moments_.xx is not None
-        batch = moments_of(rows, with_xx=with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size)
-        total = batch if first else self.moments_ + batch
-        return self._fit_moments(total, plan, strict=False)
+        with all_or_nothing(self):
+            refuse_non_numeric_columns(X)
+            first = not hasattr(self, "moments_")
+            X = validate_data(
+                self,
+                X,
+                reset=first,
+                accept_sparse=("csr", "csc"),
+                dtype="numeric",
+                ensure_all_finite=False,
+            )
+            target_type = self.target_type
+            if not first and target_type == "auto":
+                target_type = "continuous" if self.moments_.classes is None else "class"
+            rows = make_rows(
+                X, y, sample_weight, target_type=target_type, feature_names=self._feature_names()
+            )
+            plan = self._plan(rows.Y is None)
+            if first:
+                with_xx = rows.Y is None or self._n_conditioned(plan, rows.Y) > 0
+            else:
+                with_xx = self.moments_.xx is not None
+            batch = moments_of(
+                rows, with_xx=with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
+            )
+            total = batch if first else self.moments_ + batch
+            self._fit_moments(total, plan, strict=False)
+        return self
 
     def fit_moments(self, moments: Moments) -> Self:
         """Select from moments alone, wherever they were summed.
@@ -312,14 +318,16 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             raise ValueError(
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
             )
-        self.n_features_in_ = moments.n_x
-        if moments.feature_names is not None:
-            self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_
-        return self._fit_moments(moments, self._plan(moments.one_view), strict=True)
+        with all_or_nothing(self):
+            self.n_features_in_ = moments.n_x
+            if moments.feature_names is not None:
+                self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+            elif hasattr(self, "feature_names_in_"):
+                del self.feature_names_in_
+            self._fit_moments(moments, self._plan(moments.one_view), strict=True)
+        return self
 
-    def _fit_moments(self, moments: Moments, plan: Plan, *, strict: bool) -> Self:
+    def _fit_moments(self, moments: Moments, plan: Plan, *, strict: bool) -> None:
         spec = self._kernel_spec()
         whole = not moments.one_view or bool(self.alpha) or self.rank is not None
         gram = from_moments(moments, spec, whole_reference=whole)
@@ -336,7 +344,6 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         selection = select(gram, plan)
         self.moments_ = moments
         self._store(selection, plan, quiet=not strict)
-        return self
 
     def _forget_moments(self) -> None:
         if hasattr(self, "moments_"):

@@ -79,7 +79,7 @@ def orthonormal_reference(
         U = basis @ inner
     else:
         U, values, _ = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)
-    relative = max(m, q) * eps if tol is None else np.sqrt(tol)
+    relative = max(m, q, 64) * eps if tol is None else np.sqrt(tol)
     kept = int(np.count_nonzero(values > relative * values[0])) if q else 0
     if isinstance(rank, float):
         share = np.cumsum(values[:kept] ** 2) / np.sum(values[:kept] ** 2)
@@ -142,7 +142,7 @@ def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:
     # Rounding of the stored values themselves, which a large mean magnifies.
     offset = np.abs(shift[live]) * np.sqrt(moments.sum_weights) / norms[live]
     magnitude = 1.0 + float(offset.max())
-    rounding = max(m, len(K)) * eps * np.sqrt(values[-1])
+    rounding = max(m, len(K), 64) * eps * np.sqrt(values[-1])
     return bool((np.sqrt(np.maximum(lengths, 0.0)) > rounding + 4 * eps * magnitude * len(K)).any())
 
 

@@ -92,6 +92,11 @@ def from_rows(
     n_covariates : int
         How many of the last references are covariates.
     """
+    if spec.center_kernel and n_covariates:
+        raise ValueError(
+            "center_kernel=True and covariates do not go together: a mean over the variables has "
+            "no meaning for covariates. Use center_kernel=False."
+        )
     if callable(spec.kernel):
         return Route(_callable_gram(rows, spec, n_covariates), None)
     m, p = rows.X.shape
