@@ -99,7 +99,7 @@ class Coordinates(Protocol):
     rank: int
     n: int
 
-    def tile(self, columns: slice) -> Array:
+    def tile(self, columns: slice | Array) -> Array:
         """Columns of R, shape (rank, k); not to be written to."""
 
     def column(self, j: int) -> Array:
@@ -116,7 +116,7 @@ class DenseCoordinates:
         self.R = R
         self.rank, self.n = R.shape
 
-    def tile(self, columns: slice) -> Array:
+    def tile(self, columns: slice | Array) -> Array:
         return self.R[:, columns]
 
     def column(self, j: int) -> Array:
@@ -137,7 +137,7 @@ class ImplicitCoordinates:
         self.conditioning = conditioning
         self.rank, self.n = len(F), gram.n_x
 
-    def tile(self, columns: slice) -> Array:
+    def tile(self, columns: slice | Array) -> Array:
         block = self.gram.block(columns)
         if self.conditioning is not None:
             self.conditioning.condition_block(block, columns)
@@ -230,7 +230,7 @@ class Conditioning:
             row *= self.scale[j]
         return row
 
-    def condition_block(self, block: Array, columns: slice) -> None:
+    def condition_block(self, block: Array, columns: slice | Array) -> None:
         """Turn columns of ``K_YX`` into normalised columns of ``K_YX|S``, in place."""
         if self.rank:
             block -= self.B.T @ self.A[:, columns]

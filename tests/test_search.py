@@ -1,0 +1,133 @@
+"""The search against a literal deflation, on coordinates with and without structure."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from projse import _search
+from projse._coordinates import DenseCoordinates
+from projse._search import ProjectedDeflation, greedy
+
+
+def literal(R, n):
+    """Textbook updates of the whole of R, with the tie rule."""
+    R = R.copy()
+    left = np.ones(R.shape[1], dtype=bool)
+    picks, scores = [], []
+    for _ in range(n):
+        s = np.where(left, (R**2).sum(axis=0), -1.0)
+        if s.max() <= 1e-24:
+            break
+        j = int(np.argmax(s >= s.max() * (1 - 1e-10)))
+        picks.append(j)
+        scores.append(s[j])
+        left[j] = False
+        q = R[:, j] / np.linalg.norm(R[:, j])
+        for _ in range(2):
+            R -= np.outer(q, q @ R)
+    return picks, scores
+
+
+def search(R, n):
+    deflation = ProjectedDeflation(DenseCoordinates(R), noise=1e-15, relative_noise=1e-13)
+    return list(islice(greedy(deflation, np.ones(R.shape[1], dtype=bool)), n))
+
+
+def random_coordinates(rng, rank, n):
+    R = rng.standard_normal((rank, n))
+    return R / np.linalg.norm(R, axis=0) * rng.uniform(0.05, 1, n)
+
+
+@pytest.fixture(params=["plain", "lazy", "lazy with tiny active sets"])
+def laziness(request, monkeypatch):
+    if request.param != "plain":
+        monkeypatch.setattr(_search, "LAZY_CANDIDATES", 8)
+    if request.param == "lazy with tiny active sets":
+        monkeypatch.setattr(_search, "ACTIVE_SHARE", 64)
+    return request.param
+
+
+@pytest.mark.parametrize(("rank", "n"), [(1, 50), (5, 40), (20, 300), (40, 30)])
+def test_equals_literal_deflation(seed, laziness, rank, n):
+    rng = np.random.default_rng(seed)
+    R = random_coordinates(rng, rank, n)
+    picks, scores = literal(R, rank)
+    found = search(R, rank)
+    assert [p.index for p in found] == picks
+    assert_allclose([p.score for p in found], scores, rtol=1e-9)
+
+
+def test_ties_go_to_the_lowest_index(seed, laziness):
+    rng = np.random.default_rng(seed)
+    base = random_coordinates(rng, 6, 6)
+    base /= np.linalg.norm(base, axis=0)
+    copies = np.repeat(base, 20, axis=1)[:, rng.permutation(120)]
+    copies *= rng.choice([-1.0, 1.0], 120)
+    picks, scores = literal(copies, 6)
+    found = search(copies, 120)
+    assert [p.index for p in found][:6] == picks
+    assert_allclose([p.score for p in found][:6], scores, rtol=1e-9)
+    assert len(found) == 6, "copies of a pick have nothing left"
+
+
+def test_scores_over_many_magnitudes_stay_exact(seed, laziness):
+    rng = np.random.default_rng(seed)
+    rank, n = 12, 200
+    spectrum = np.logspace(0, -6, rank)[:, None]
+    R = spectrum * rng.standard_normal((rank, n))
+    R /= np.linalg.norm(R, axis=0)
+    picks, scores = literal(R, rank)
+    found = search(R, rank)
+    assert [p.index for p in found] == picks
+    assert_allclose([p.score for p in found], scores, rtol=1e-8)
+
+
+def test_margins_are_gaps_to_the_true_runner_up(seed, laziness):
+    rng = np.random.default_rng(seed)
+    R = random_coordinates(rng, 8, 150)
+    found = search(R, 8)
+    left = np.ones(150, dtype=bool)
+    deflated = R.copy()
+    for pick in found:
+        s = np.where(left, (deflated**2).sum(axis=0), -1.0)
+        second = np.sort(s)[-2]
+        assert_allclose(pick.margin, 1 - second / s.max(), rtol=1e-7, atol=1e-10)
+        left[pick.index] = False
+        q = deflated[:, pick.index] / np.linalg.norm(deflated[:, pick.index])
+        deflated -= np.outer(q, q @ deflated)
+
+
+def test_lazy_search_reads_less(seed, monkeypatch):
+    monkeypatch.setattr(_search, "LAZY_CANDIDATES", 8)
+    rng = np.random.default_rng(seed)
+    n = 4000
+    R = random_coordinates(rng, 30, n)
+    R *= rng.uniform(0, 1, n) ** 2
+
+    class Counting(DenseCoordinates):
+        read = 0
+
+        def tile(self, columns):
+            part = super().tile(columns)
+            type(self).read += part.shape[1]
+            return part
+
+        def project(self, q):
+            type(self).read += self.n
+            return super().project(q)
+
+    deflation = ProjectedDeflation(Counting(R), noise=1e-15, relative_noise=1e-13)
+    found = list(islice(greedy(deflation, np.ones(n, dtype=bool)), 20))
+    assert [p.index for p in found] == literal(R, 20)[0]
+    assert Counting.read < 0.5 * 20 * n
+
+
+def test_nothing_eligible_and_nothing_left_end_the_search(laziness):
+    R = np.zeros((3, 20))
+    assert search(R, 5) == []
+    deflation = ProjectedDeflation(DenseCoordinates(np.ones((1, 20))), 0.0, 0.0)
+    assert list(greedy(deflation, np.zeros(20, dtype=bool))) == []
