@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from numbers import Number
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse._source import Rows
-from projse._targets import encode_targets
+from projse._targets import encode_targets, is_categorical, is_missing
 
 Array = NDArray[Any]
 
@@ -23,17 +24,9 @@ def append_covariates(rows: Rows, covariates: Any, center: bool) -> tuple[Rows, 
     """
     if covariates is None:
         return rows, 0
-    Z = _as_columns(covariates)
-    if Z.shape[0] != rows.n_samples:
-        raise ValueError(
-            f"covariates has {Z.shape[0]} rows, but X has {rows.n_samples}; pass one a row."
-        )
     if rows.Y is None:
         raise ValueError("covariates need references: pass y, or take their effect out of X first.")
-    counted = slice(None) if rows.weight is None else rows.weight > 0
-    bad = np.flatnonzero(~np.isfinite(Z[counted]).all(axis=0))
-    if bad.size:
-        raise ValueError(f"covariates contains NaN or infinity in column {bad[0]}; fill it first.")
+    Z = _as_columns(covariates, rows)
     if center:
         weight = rows.weight
         Z = np.where(np.isfinite(Z), Z, 0.0)
@@ -48,22 +41,50 @@ def append_covariates(rows: Rows, covariates: Any, center: bool) -> tuple[Rows, 
     return replace(rows, Y=combined, classes=None, target_names=None), Z.shape[1]
 
 
-def _as_columns(covariates: Any) -> Array:
+def _as_columns(covariates: Any, rows: Rows) -> Array:
     """Numbers as they are, and one indicator a class for columns that are not numbers."""
-    columns = getattr(covariates, "columns", None)
-    if columns is not None:
-        parts = [covariates[name] for name in columns]
-    else:
-        values = np.asarray(covariates)
-        if values.ndim == 1:
-            values = values[:, None]
-        if values.ndim != 2:
-            raise ValueError(f"covariates must have one or two dimensions, not {values.ndim}.")
-        parts = [values[:, j] for j in range(values.shape[1])]
+    counted = None if rows.weight is None else rows.weight > 0
     encoded = []
-    for part in parts:
-        values = np.asarray(part)
-        kind = "continuous" if values.dtype.kind in "iuf" else "auto"
-        Y = encode_targets(values, kind).Y
-        encoded.append(Y.toarray() if sp.issparse(Y) else Y.astype(np.float64))
+    for label, part in _parts(covariates):
+        kind = "class" if _is_labels(part) else "continuous"
+        Y = encode_targets(part, kind, n_samples=rows.n_samples, counted=counted, label=label).Y
+        Y = Y.toarray() if sp.issparse(Y) else Y.astype(np.float64)
+        n_bad = np.count_nonzero(~np.isfinite(Y if counted is None else Y[counted]))
+        if n_bad:
+            raise ValueError(
+                f"{label} contains NaN or infinity in {n_bad} rows; fill them in, or drop them."
+            )
+        encoded.append(Y)
+    if not encoded:
+        raise ValueError("covariates has 0 columns; pass None to condition on nothing.")
     return np.concatenate(encoded, axis=1)
+
+
+def _is_labels(part: Any) -> bool:
+    values = np.asarray(part)
+    if values.dtype.kind == "O":
+        present = [v for v in values if not is_missing(v)]
+        return not all(isinstance(v, Number) and not isinstance(v, bool) for v in present)
+    return values.dtype.kind in "bUST" or is_categorical(part)
+
+
+def _parts(covariates: Any) -> list[tuple[str, Any]]:
+    """Columns of covariates, each with a label for messages."""
+    if hasattr(covariates, "columns"):
+        columns = (
+            list(covariates.items())
+            if hasattr(covariates, "items")
+            else [(part.name, part) for part in covariates.get_columns()]
+        )
+        return [(f"covariates[{name!r}]", part) for name, part in columns]
+    if is_categorical(covariates):
+        return [("covariates", covariates)]
+    values = covariates.toarray() if sp.issparse(covariates) else np.asarray(covariates)
+    if values.dtype.kind in "US" and not isinstance(covariates, np.ndarray):
+        # A list of rows that mix numbers and strings: numpy makes strings of them all.
+        values = np.asarray(covariates, dtype=object)
+    if values.ndim not in (1, 2):
+        raise ValueError(f"covariates must have one or two dimensions, not {values.ndim}.")
+    if values.ndim == 1:
+        return [("covariates", values)]
+    return [(f"covariates[:, {j}]", column) for j, column in enumerate(values.T)]

@@ -5,11 +5,12 @@ Layout, version 1::
     b"projse-moments\n"          15 bytes: what this is
     uint32 little-endian          version of the layout
     uint64 little-endian          length of the header
-    header                        JSON (UTF-8): scalars, names, and the list of arrays
+    header                        JSON: scalars, names, and the list of arrays
     arrays                        one after the other, each in NumPy's .npy format
     sha256                        32 bytes, of everything before
 
-An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its three CSC arrays.
+An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its three CSC arrays. What
+was read must fit together before it is handed out.
 The file is written under a temporary name in the same folder, flushed to disk, and then renamed:
 a reader sees the old file or the new one, never a part.
 """
@@ -20,8 +21,8 @@ import hashlib
 import io
 import json
 import os
+import secrets
 import struct
-import tempfile
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -39,6 +40,8 @@ VERSION = 1
 DIGEST_SIZE = hashlib.sha256().digest_size
 PREFIX = struct.Struct("<IQ")
 ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
+CSC_PARTS = ("data", "indices", "indptr")
+CLASS_KINDS = "biufUS"
 
 
 def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
@@ -49,25 +52,26 @@ def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
         if value is None:
             continue
         if sp.issparse(value):
-            arrays += [(f"{name}.{part}", getattr(value, part)) for part in _CSC_PARTS]
+            arrays += [(f"{name}.{part}", getattr(value, part)) for part in CSC_PARTS]
         else:
             arrays.append((name, value))
+    if moments.classes is not None:
+        arrays.append(("classes", moments.classes))
     header = {
         "n_samples": int(moments.n_samples),
         "sum_weights": float(moments.sum_weights),
         "eps": float(moments.eps),
         "feature_names": moments.feature_names,
         "target_names": moments.target_names,
-        "classes": None if moments.classes is None else moments.classes.tolist(),
-        "classes_dtype": None if moments.classes is None else moments.classes.dtype.str,
         "shape": [moments.n_y, moments.n_x],
         "arrays": [name for name, _ in arrays],
     }
     text = json.dumps(header).encode()
     path = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    temporary = path.with_name(f".projse-{secrets.token_hex(8)}.part")
     try:
-        with os.fdopen(handle, "wb") as raw:
+        # Unlike tempfile's, this file has the permissions that the user's umask gives.
+        with temporary.open("xb") as raw:
             file = _HashingWriter(raw)
             file.write(MAGIC + PREFIX.pack(VERSION, len(text)) + text)
             for _, value in arrays:
@@ -77,7 +81,7 @@ def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
             os.fsync(raw.fileno())
         os.replace(temporary, path)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 
@@ -97,33 +101,59 @@ def read_moments(path: str | PathLike[str]) -> Moments:
             f"{path} has layout version {version}; this version of projse reads {VERSION}. "
             "Upgrade projse."
         )
-    if hashlib.sha256(content[:-DIGEST_SIZE]).digest() != content[-DIGEST_SIZE:]:
+    end = len(content) - DIGEST_SIZE
+    if hashlib.sha256(memoryview(content)[:end]).digest() != content[end:]:
         raise MomentsFileError(f"{path} is damaged: its checksum does not match. Build it again.")
     try:
         header = json.loads(content[start : start + length])
-        file = io.BytesIO(content[start + length : -DIGEST_SIZE])
-        parts = {
+        file = io.BytesIO(content)
+        file.seek(start + length)
+        parts: dict[str, Any] = {
             name: np.lib.format.read_array(file, allow_pickle=False) for name in header["arrays"]
         }
-        n_y, n_x = header["shape"]
+        if file.tell() != end:
+            raise ValueError(f"the arrays end at byte {file.tell()}, not {end}")
         if "yx.data" in parts:
-            csc = tuple(parts.pop(f"yx.{part}") for part in _CSC_PARTS)
-            parts["yx"] = sp.csc_array(csc, shape=(n_y, n_x))
-        classes = header["classes"]
-        return Moments(
+            csc = tuple(parts.pop(f"yx.{part}") for part in CSC_PARTS)
+            parts["yx"] = sp.csc_array(csc, shape=tuple(header["shape"]))
+        moments = Moments(
             n_samples=header["n_samples"],
             sum_weights=header["sum_weights"],
             eps=header["eps"],
             feature_names=_as_tuple(header["feature_names"]),
             target_names=_as_tuple(header["target_names"]),
-            classes=None if classes is None else np.array(classes, dtype=header["classes_dtype"]),
+            classes=parts.get("classes"),
             **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
         )
-    except (KeyError, ValueError, TypeError, EOFError) as error:
+        _check(moments)
+    # Whatever goes wrong in a file that someone crafted, it is the file that is wrong.
+    except Exception as error:
         raise MomentsFileError(f"{path} cannot be read as moments: {error}") from error
+    return moments
 
 
-_CSC_PARTS = ("data", "indices", "indptr")
+def _check(moments: Moments) -> None:
+    """Refuse parts that do not fit together: later code relies on their shapes."""
+    n_x, n_y = moments.n_x, moments.n_y
+    shapes = {"x_mean": (n_x,), "xx_diag": (n_x,), "xx": (n_x, n_x)}
+    shapes |= {"y_mean": (n_y,), "yy": (n_y, n_y), "yx": (n_y, n_x)}
+    missing_together = {"y_mean", "yy", "yx"} if moments.one_view else set()
+    for name, shape in shapes.items():
+        value = getattr(moments, name)
+        if value is None and (name == "xx" or name in missing_together):
+            continue
+        if value.shape != shape or value.dtype != np.float64:
+            raise ValueError(f"{name} has shape {value.shape} and dtype {value.dtype}")
+    if sp.issparse(moments.yx):
+        moments.yx.check_format(full_check=True)
+    for names, n in ((moments.feature_names, n_x), (moments.target_names, n_y)):
+        if names is not None and (len(names) != n or not all(isinstance(s, str) for s in names)):
+            raise ValueError(f"{len(names)} names for {n} columns")
+    classes = moments.classes
+    if classes is not None and (classes.shape != (n_y,) or classes.dtype.kind not in CLASS_KINDS):
+        raise ValueError(f"classes have shape {classes.shape} and dtype {classes.dtype}")
+    if not isinstance(moments.n_samples, int) or not moments.sum_weights >= 0:
+        raise ValueError(f"{moments.n_samples} rows of weight {moments.sum_weights}")
 
 
 def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:

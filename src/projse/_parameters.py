@@ -23,13 +23,16 @@ def check_parameters(p: Any) -> None:
     _whole("degree", p.degree, 1)
     _number("coef0", p.coef0)
     _number("alpha", p.alpha)
-    _number("significance", p.significance)
+    _number("significance", p.significance, open_at_zero=True, below=1)
     if isinstance(p.gamma, str):
-        _one_of("gamma", p.gamma, ("mean_distance",))
+        if p.gamma != "mean_distance":
+            raise ValueError(f"gamma={p.gamma!r} must be a number above 0 or 'mean_distance'.")
     else:
         _number("gamma", p.gamma, open_at_zero=True)
+    for name in ("center", "scale", "center_kernel"):
+        _yes_or_no(name, getattr(p, name))
     if p.tol is not None:
-        _number("tol", p.tol)
+        _number("tol", p.tol, below=1)
     if p.rank is not None:
         if is_whole(p.rank):
             _whole("rank", p.rank, 1)
@@ -41,6 +44,10 @@ def check_parameters(p: Any) -> None:
         _whole("round_size", p.round_size, 1)
     if p.batch_size is not None:
         _whole("batch_size", p.batch_size, 1)
+    if p.n_jobs is not None and (not is_whole(p.n_jobs) or p.n_jobs == 0):
+        raise ValueError(
+            f"n_jobs={p.n_jobs!r} must be None, a positive number of threads, or -1 for all cores."
+        )
 
 
 def _check_n_features(p: Any) -> None:
@@ -73,6 +80,11 @@ def column_indices(parameter: str, given: Any, n: int, names: tuple[str, ...] | 
         return np.empty(0, dtype=np.intp)
     if isinstance(given, str | Integral):
         given = [given]
+    if isinstance(given, bytes) or not hasattr(given, "__iter__"):
+        raise TypeError(
+            f"{parameter}={given!r} must be a sequence of indices or names, not "
+            f"{type(given).__name__}."
+        )
     places = {} if names is None else {name: j for j, name in enumerate(names)}
     indices: list[int] = []
     for item in given:
@@ -83,7 +95,8 @@ def column_indices(parameter: str, given: Any, n: int, names: tuple[str, ...] | 
                     "data frame."
                 )
             if item not in places:
-                raise ValueError(f"{parameter} names {item!r}, which is no column of X.")
+                some = ", ".join(repr(name) for name in names[:5]) + (", …" if n > 5 else "")
+                raise ValueError(f"{parameter} names {item!r}, which is no column of X: {some}.")
             index = places[item]
         elif is_whole(item):
             index = int(item)
@@ -137,9 +150,15 @@ def _at_least(name: str, value: Any, least: int) -> None:
         raise ValueError(f"{name}={value!r} must be at least {least}.")
 
 
-def _number(name: str, value: Any, open_at_zero: bool = False) -> None:
+def _yes_or_no(name: str, value: Any) -> None:
+    if not isinstance(value, bool | np.bool_):
+        raise TypeError(f"{name}={value!r} must be True or False, not {type(value).__name__}.")
+
+
+def _number(name: str, value: Any, *, open_at_zero: bool = False, below: float = np.inf) -> None:
     if not is_number(value):
         raise TypeError(f"{name}={value!r} must be a number, not {type(value).__name__}.")
-    if not np.isfinite(value) or value < 0 or (open_at_zero and value == 0):
-        bound = "above 0" if open_at_zero else "0 or above"
-        raise ValueError(f"{name}={value!r} must be finite and {bound}.")
+    if not 0 <= value < below or (open_at_zero and value == 0):
+        lower = "above 0" if open_at_zero else "0 or above"
+        upper = "finite" if below == np.inf else f"below {below:g}"
+        raise ValueError(f"{name}={value!r} must be {lower}, and {upper}.")

@@ -21,38 +21,66 @@ __all__ = ["CallbackSupportMixin", "FitProgress", "with_callbacks"]
 
 
 class FitProgress:
-    """Reports the two phases of a fit, rows and picks, to the callbacks of an estimator.
+    """Reports the phases of a fit, rows and then picks, to the callbacks of an estimator.
 
-    Costs nothing when no callback is set.
+    A phase ends when the next one begins, however many of its steps were taken: a selection may
+    stop early, and a route may have no steps to report. Costs nothing when no callback is set.
     """
 
     def __init__(self, estimator: Any, X: Any = None, y: Any = None) -> None:
         self._estimator = estimator
         self._context = None
+        self._phase: _Phase | None = None
         if getattr(estimator, "_skl_callbacks", None):
             self._context = estimator._init_callback_context(max_subtasks=2)
             self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
     def phase(self, name: str) -> Callable[[int, int], None] | None:
-        """Return a function ``(done, total)`` that reports the steps of a phase."""
+        """Begin a phase; return a function ``(done, total)`` that reports its steps."""
         if self._context is None:
             return None
-        root, estimator = self._context, self._estimator
-        state: dict[str, Any] = {}
-
-        def report(done: int, total: int) -> None:
-            if not state:
-                state["context"] = root.subcontext(task_name=name, max_subtasks=total)
-                state["context"].call_on_fit_task_begin(estimator=estimator)
-            step = state["context"].subcontext(task_name=f"{name}-step")
-            step.call_on_fit_task_begin(estimator=estimator)
-            step.call_on_fit_task_end(estimator=estimator)
-            if done == total:
-                state["context"].call_on_fit_task_end(estimator=estimator)
-
-        return report
+        self._end_phase()
+        self._phase = _Phase(self._estimator, self._context, name)
+        return self._phase.report
 
     def end(self) -> None:
         """Report that the fit is done."""
         if self._context is not None:
+            self._end_phase()
             self._context.call_on_fit_task_end(estimator=self._estimator)
+
+    def _end_phase(self) -> None:
+        if self._phase is not None:
+            self._phase.end()
+            self._phase = None
+
+
+class _Phase:
+    """A part of a fit, whose number of steps is known once the first one is reported."""
+
+    def __init__(self, estimator: Any, parent: Any, name: str) -> None:
+        self._estimator = estimator
+        self._parent = parent
+        self._name = name
+        self._context: Any = None
+        self._steps_left = 0
+
+    def report(self, done: int, total: int) -> None:
+        if self._context is None:
+            self._begin(total)
+        # A pass that is made again in a wider dtype reports its steps again.
+        if self._steps_left:
+            self._steps_left -= 1
+            step = self._context.subcontext(task_name=f"{self._name}-step")
+            step.call_on_fit_task_begin(estimator=self._estimator)
+            step.call_on_fit_task_end(estimator=self._estimator)
+
+    def end(self) -> None:
+        if self._context is None:
+            self._begin(0)
+        self._context.call_on_fit_task_end(estimator=self._estimator)
+
+    def _begin(self, total: int) -> None:
+        self._steps_left = total
+        self._context = self._parent.subcontext(task_name=self._name, max_subtasks=total)
+        self._context.call_on_fit_task_begin(estimator=self._estimator)

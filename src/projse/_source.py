@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse._targets import Targets, encode_targets
+from projse._targets import Targets, as_csr, encode_targets
 
 Array = NDArray[Any]
 
@@ -61,22 +61,12 @@ def make_rows(
     """
     X = as_csr(X) if sp.issparse(X) else X
     m = X.shape[0]
-    targets = Targets(None) if y is None else encode_targets(y, target_type)
-    if targets.Y is not None and targets.Y.shape[0] != m:
-        raise ValueError(
-            f"X and y have different numbers of rows: {m} and {targets.Y.shape[0]} "
-            "(inconsistent numbers of samples)."
-        )
     weight = check_weight(sample_weight, m)
+    counted = None if weight is None or weight.all() else weight > 0
+    targets = Targets(None)
+    if y is not None:
+        targets = encode_targets(y, target_type, n_samples=m, counted=counted)
     return Rows(X, targets.Y, weight, feature_names, targets.names, targets.classes)
-
-
-def as_csr(A: Any) -> sp.csr_array:
-    """CSR in float64 (float32 stays) with each entry stored once."""
-    dtype = A.dtype if A.dtype in (np.float32, np.float64) else np.float64
-    out = sp.csr_array(A, dtype=dtype)
-    out.sum_duplicates()
-    return out
 
 
 def check_weight(sample_weight: Any, n_samples: int) -> Array | None:
@@ -86,9 +76,12 @@ def check_weight(sample_weight: Any, n_samples: int) -> Array | None:
     if np.isscalar(sample_weight):
         sample_weight = np.full(n_samples, sample_weight)
     try:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        weight = np.asarray(sample_weight)
+        if weight.dtype.kind == "c":
+            raise TypeError("they are complex")
+        weight = weight.astype(np.float64)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"sample_weight must hold numbers: {error}.") from error
+        raise ValueError(f"sample_weight must hold real numbers ({error}).") from error
     if weight.ndim != 1:
         raise ValueError(f"Sample weights must be 1D; sample_weight has {weight.ndim} dimensions.")
     if len(weight) != n_samples:
@@ -111,34 +104,58 @@ def check_weight(sample_weight: Any, n_samples: int) -> Array | None:
         raise ValueError(
             "Sample weights must contain at least one non-zero number; all of sample_weight is 0."
         )
+    with np.errstate(over="ignore"):
+        total = weight.sum()
+    if not np.isfinite(total):
+        raise ValueError("The sum of sample_weight overflows; divide all of it by a constant.")
     return None if (weight == 1).all() else weight
 
 
 def refuse_non_numeric_columns(X: Any) -> None:
-    """Name the columns of a data frame that do not hold numbers."""
-    columns = getattr(X, "columns", None)
-    if columns is None or not hasattr(X, "dtypes"):
+    """Name the columns of a data frame, or of an array of objects, that do not hold numbers."""
+    if isinstance(X, np.ndarray):
+        bad = _non_numeric_array_columns(X)
+    elif hasattr(X, "columns") and hasattr(X, "dtypes"):
+        columns = zip(X.columns, list(X.dtypes), strict=True)
+        bad = [(name, dtype) for name, dtype in columns if not _is_numeric_column(X, name, dtype)]
+    else:
         return
-    bad = []
-    for name, dtype in zip(columns, list(X.dtypes), strict=True):
-        is_numeric = getattr(dtype, "is_numeric", None)
-        if callable(is_numeric):
-            if not (is_numeric() or str(dtype) == "Boolean"):
-                bad.append((name, dtype))
-        elif getattr(dtype, "char", "") == "O":
-            try:
-                np.asarray(X[name], dtype=np.float64)
-            except (TypeError, ValueError):
-                bad.append((name, dtype))
-        elif getattr(dtype, "kind", "f") not in "biuf":
-            bad.append((name, dtype))
     if bad:
         listed = ", ".join(f"{name!r} ({dtype})" for name, dtype in bad[:10])
         more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
         raise ValueError(
-            f"could not convert string to float or other non-numeric columns of X: {listed}{more}. "
-            "Encode them as numbers or leave them out."
+            f"could not convert string to float, or other values that are not numbers, in columns "
+            f"of X: {listed}{more}. Encode them as numbers or leave them out."
         )
+
+
+def _non_numeric_array_columns(X: Array) -> list[tuple[Any, Any]]:
+    if X.ndim != 2 or X.dtype.kind not in "OmMV":
+        return []
+    if X.dtype.kind != "O":
+        return [(j, X.dtype) for j in range(X.shape[1])]
+    bad: list[tuple[Any, Any]] = []
+    for j, column in enumerate(X.T):
+        try:
+            column.astype(np.float64)
+        except ValueError:
+            bad.append((j, "object"))
+        except TypeError:  # not even a string: scikit-learn has its own words for that
+            continue
+    return bad
+
+
+def _is_numeric_column(X: Any, name: Any, dtype: Any) -> bool:
+    is_numeric = getattr(dtype, "is_numeric", None)
+    if callable(is_numeric):  # polars
+        return bool(is_numeric()) or str(dtype) == "Boolean"
+    if getattr(dtype, "char", "") == "O":
+        try:
+            np.asarray(X[name], dtype=np.float64)
+        except (TypeError, ValueError):
+            return False
+        return True
+    return getattr(dtype, "kind", "f") in "biuf"
 
 
 def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None, eps: float) -> None:
@@ -170,3 +187,14 @@ def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None, eps: fl
         f"Input {label} contains NaN or infinity, in column{'s' if bad.size > 1 else ''} "
         f"{listed}{more}. Drop those rows or fill the values in (sklearn.impute)."
     )
+
+
+def refuse_overflow(squares: Array, label: str, names: tuple[str, ...] | None) -> None:
+    """Raise a ValueError that names the first column whose sum of squares is not finite."""
+    bad = np.flatnonzero(~np.isfinite(squares))
+    if bad.size:
+        which = repr(names[bad[0]]) if names else str(bad[0])
+        raise ValueError(
+            f"Column {which} of {label} holds values so large that their squares overflow "
+            "(above 1e150); divide it by a constant first."
+        )

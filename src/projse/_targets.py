@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import type_of_target
 
 Array = NDArray[Any]
 
@@ -28,43 +28,89 @@ class Targets:
     classes: Array | None = None
 
 
-def encode_targets(y: Any, target_type: str = "auto") -> Targets:
+def encode_targets(
+    y: Any,
+    target_type: str = "auto",
+    *,
+    n_samples: int | None = None,
+    counted: NDArray[np.bool_] | None = None,
+    label: str = "y",
+) -> Targets:
     """Turn ``y`` into reference columns.
 
     Strings, booleans, categoricals and integers in one column are class labels, as in
     scikit-learn's ``TargetEncoder``; they become sparse indicators. Floats are continuous, even
     when they hold whole numbers. Two-dimensional numbers (multilabel indicators among them) are
     used as they are.
+
+    Parameters
+    ----------
+    y : array-like or sparse matrix of shape (m,) or (m, n_y)
+    target_type : {"auto", "continuous", "class"}
+    n_samples : int or None
+        Rows that y must have.
+    counted : ndarray of bool of shape (m,) or None
+        Rows of non-zero weight: labels of the others are not looked at.
+    label : str
+        What messages call y.
     """
     if target_type not in TARGET_TYPES:
         raise ValueError(f"target_type={target_type!r} is not one of {', '.join(TARGET_TYPES)}.")
-    if sp.issparse(y):
+    values = y if sp.issparse(y) else np.asarray(y)
+    if values.ndim not in (1, 2):
+        raise ValueError(
+            f"{label} must be one- or two-dimensional; it has {values.ndim} dimensions."
+        )
+    if values.dtype.kind == "c":
+        raise ValueError(
+            f"Complex data not supported: {label} is complex; pass real and imaginary parts."
+        )
+    if values.ndim == 2 and values.shape[1] == 0:
+        raise ValueError(f"{label} has 0 columns (shape={values.shape}); pass at least one.")
+    if n_samples is not None and values.shape[0] != n_samples:
+        raise ValueError(
+            f"X and {label} have different numbers of rows: {n_samples} and {values.shape[0]} "
+            "(inconsistent numbers of samples)."
+        )
+    if sp.issparse(values):
         if target_type == "class":
             raise ValueError(
-                "target_type='class' needs labels, but y is sparse; pass one label a row, or use "
-                "target_type='continuous' for an indicator matrix."
+                f"target_type='class' needs labels, but {label} is sparse; pass one label a row, "
+                "or use target_type='continuous' for an indicator matrix."
             )
-        return Targets(_sparse_float(y))
+        return Targets(as_csr(values if values.ndim == 2 else values.reshape(-1, 1)))
+
     names = _column_names(y)
-    values = np.asarray(y)
-    if values.ndim == 0 or values.ndim > 2:
-        raise ValueError(f"y must be one- or two-dimensional; it has {values.ndim} dimensions.")
-    if np.iscomplexobj(values):
-        raise ValueError("Complex data not supported: y is complex; pass real and imaginary parts.")
-    if values.ndim == 2 and values.shape[1] == 0:
-        raise ValueError(f"y has 0 columns (shape={values.shape}); pass at least one reference.")
-    column = values.ravel() if values.ndim == 1 or values.shape[1] == 1 else None
-    if column is not None:
-        if target_type == "class" or (target_type == "auto" and _is_labels(column)):
-            classes, indicator = _one_hot(column)
+    if values.dtype.kind == "T":
+        values = values.astype(object)
+    columns = values.reshape(len(values), -1)
+    if columns.shape[1] == 1:
+        column = columns[:, 0]
+        labels = target_type == "auto" and (is_categorical(y) or _is_labels(column))
+        if target_type == "class" or labels:
+            classes, indicator = _one_hot(column, counted, label)
             return Targets(indicator, tuple(str(c) for c in classes), classes)
-        return Targets(_numeric(column, names)[:, None], names)
-    if target_type == "class":
-        encoded = [_one_hot(values[:, j]) for j in range(values.shape[1])]
-        prefixes = names or tuple(str(j) for j in range(values.shape[1]))
-        labels = [f"{p}={c}" for p, (cs, _) in zip(prefixes, encoded, strict=True) for c in cs]
-        return Targets(sp.csr_array(sp.hstack([h for _, h in encoded])), tuple(labels))
-    return Targets(_numeric(values, names), names)
+    elif target_type == "class":
+        encoded = [_one_hot(column, counted, label) for column in columns.T]
+        prefixes = names or tuple(str(j) for j in range(len(encoded)))
+        titles = [f"{p}={c}" for p, (cs, _) in zip(prefixes, encoded, strict=True) for c in cs]
+        return Targets(sp.csr_array(sp.hstack([h for _, h in encoded])), tuple(titles))
+    return Targets(_numeric(columns, names, label), names)
+
+
+def as_csr(A: Any) -> sp.csr_array:
+    """CSR in float64 with each entry stored once; the given matrix is not touched."""
+    out = sp.csr_array(A, dtype=np.float64)
+    if not out.has_canonical_format:
+        out = out.copy()
+        out.sum_duplicates()
+    return out
+
+
+def is_categorical(y: Any) -> bool:
+    """Whether y is a pandas categorical, or a data frame of one such column."""
+    dtypes = list(y.dtypes) if hasattr(y, "columns") else [getattr(y, "dtype", None)]
+    return len(dtypes) == 1 and str(dtypes[0]) == "category"
 
 
 def _column_names(y: Any) -> tuple[str, ...] | None:
@@ -78,65 +124,79 @@ def _column_names(y: Any) -> tuple[str, ...] | None:
 
 
 def _is_labels(column: Array) -> bool:
-    if column.dtype.kind == "f":
-        return False
-    if column.dtype.kind in "bUS":
-        return True
-    if column.dtype.kind == "O":
-        return all(isinstance(v, str | bool | np.bool_) for v in column)
-    return type_of_target(column) in ("binary", "multiclass")
+    if column.dtype.kind != "O":
+        return column.dtype.kind in "biuUS"
+    present = [v for v in column if not is_missing(v)]
+    # bool is an Integral, numpy's is not.
+    return bool(present) and all(isinstance(v, str | bytes | Integral | np.bool_) for v in present)
 
 
-def _one_hot(column: Array) -> tuple[Array, sp.csr_array]:
-    """Sorted classes and their CSR indicators, shape (m, n_classes): one entry a row."""
-    missing = _count_missing(column)
-    if missing:
-        raise ValueError(f"Input y contains NaN: {missing} missing labels; drop or fill them.")
-    if column.dtype.kind == "O":
-        column = column.astype(str) if any(isinstance(v, str) for v in column) else column
-    classes, codes = np.unique(column, return_inverse=True)
-    if len(classes) and classes.dtype.kind == "O":
-        classes = np.asarray(classes.tolist())
+def _one_hot(
+    column: Array, counted: NDArray[np.bool_] | None, label: str
+) -> tuple[Array, sp.csr_array]:
+    """Sorted classes and their CSR indicators, shape (m, n_classes): one entry a counted row."""
     m = len(column)
+    present = column if counted is None else column[counted]
+    missing = _count_missing(present)
+    if missing:
+        raise ValueError(
+            f"Input {label} contains NaN: {missing} missing labels; drop or fill them."
+        )
+    if present.dtype.kind == "O":
+        n_texts = sum(isinstance(v, str) for v in present)
+        if 0 < n_texts < len(present):
+            raise ValueError(
+                f"{label} mixes labels that are strings with others that are not; make all of them "
+                "strings."
+            )
+        present = np.array(present.tolist())
+    if present.dtype.kind not in "biufUS":
+        present = present.astype(str)
+    classes, codes = np.unique(present, return_inverse=True)
+    entries = np.ones(m, dtype=bool) if counted is None else counted
     indicator = sp.csr_array(
-        (np.ones(m), codes.astype(np.int32), np.arange(m + 1, dtype=np.int32)),
+        (
+            np.ones(len(present)),
+            codes.astype(np.int32),
+            np.concatenate([[0], np.cumsum(entries)]).astype(np.int32),
+        ),
         shape=(m, len(classes)),
     )
     return classes, indicator
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, or pandas' NA."""
+    if value is None:
+        return True
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA has no truth value
+        return True
+
+
 def _count_missing(column: Array) -> int:
-    if column.dtype.kind == "f":
-        return int(np.isnan(column).sum())
+    if column.dtype.kind in "fmM":
+        return int((column != column).sum())
     if column.dtype.kind == "O":
-        return sum(v is None or v != v for v in column)
+        return sum(map(is_missing, column))
     return 0
 
 
-def _numeric(values: Array, names: tuple[str, ...] | None) -> Array:
-    """Real numbers in a dtype the products can take."""
-    if values.dtype.kind in "biuf":
-        return values
-    try:
-        return values.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        table = values.reshape(len(values), -1)
-        for j in range(table.shape[1]):
-            try:
-                table[:, j].astype(np.float64)
-            except (TypeError, ValueError):
-                which = repr(names[j]) if names else str(j)
-                raise ValueError(
-                    f"Column {which} of y holds values that are not numbers ({error}). Use "
-                    "target_type='class' for labels, or encode it first."
-                ) from error
-        raise
-
-
-def _sparse_float(A: Any) -> sp.csr_array:
-    """CSR with sorted unique entries in float64."""
-    if A.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y is complex; pass real and imaginary parts.")
-    out = sp.csr_array(A, dtype=np.float64)
-    out.sum_duplicates()
+def _numeric(columns: Array, names: tuple[str, ...] | None, label: str) -> Array:
+    """Real numbers in a dtype the products can take; NaN where a value is missing."""
+    if columns.dtype.kind in "biuf":
+        return columns
+    out = np.empty(columns.shape)
+    for j, column in enumerate(columns.T):
+        try:
+            if column.dtype.kind in "mMV":
+                raise TypeError(f"dtype {column.dtype}")
+            out[:, j] = [np.nan if is_missing(v) else v for v in column]
+        except (TypeError, ValueError) as error:
+            which = repr(names[j]) if names else str(j)
+            raise ValueError(
+                f"Column {which} of {label} holds values that are not numbers ({error}). Encode "
+                "it as numbers, or take it as class labels (target_type='class')."
+            ) from error
     return out

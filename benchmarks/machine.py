@@ -1,0 +1,93 @@
+"""What the measurements ran on: processor, memory, BLAS, versions and commit."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np  # noqa: F401  (loads its BLAS, so that threadpoolctl sees it)
+import scipy.linalg  # noqa: F401
+from threadpoolctl import threadpool_info
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGES = ("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "fastcan")
+
+
+def describe() -> dict[str, Any]:
+    """Describe machine and software, without names of hosts, users or folders."""
+    return {
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "memory_gib": _memory_gib(),
+        "load_average": [round(load, 2) for load in os.getloadavg()]
+        if hasattr(os, "getloadavg")
+        else None,
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "blas": _blas(),
+        "packages": versions(PACKAGES),
+        "commit": _commit(),
+    }
+
+
+def versions(packages: tuple[str, ...]) -> dict[str, str]:
+    """Return versions of those packages that are installed."""
+    found = {}
+    for package in packages:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def _memory_gib() -> float | None:
+    try:
+        return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+def _blas() -> list[str]:
+    """Name, version, kernels and threads of each BLAS, and of which package it is."""
+    found = []
+    for pool in threadpool_info():
+        if pool["user_api"] != "blas":
+            continue
+        package = Path(pool["filepath"]).parent.name.removesuffix(".libs")
+        owner = package if package in ("numpy", "scipy") else "system"
+        kernels = f" {pool['architecture']}" if pool.get("architecture") else ""
+        found.append(
+            f"{owner}: {pool['internal_api']} {pool['version']}{kernels}, "
+            f"{pool['num_threads']} threads"
+        )
+    return found
+
+
+def _commit() -> str | None:
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", "src", "benchmarks/*.py")
+        return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None

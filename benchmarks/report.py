@@ -1,0 +1,265 @@
+"""Tables in Markdown, and what was measured in JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from growth import Growth
+from peers import PeerResults, PeerRow
+from rows import Row
+
+QUICK = (
+    "**Quick run: sizes are shrunk until the code merely runs. Figures compare with nothing, and "
+    "targets do not apply.**"
+)
+
+
+def number(value: float | None) -> str:
+    """Three figures that matter, never in powers of ten."""
+    if value is None:
+        return "–"
+    if value == 0 or not math.isfinite(value):
+        return f"{value:g}"
+    if abs(value) < 5e-5:
+        return "< 0.0001"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(digits, 4)}f}"
+
+
+def seconds_text(value: float) -> str:
+    """Write a time in seconds, or in milliseconds below a tenth of one."""
+    return f"{number(value)} s" if value >= 0.1 else f"{number(1000 * value)} ms"
+
+
+def with_unit(value: float | None, unit: str) -> str:
+    """Write a figure the way its unit is read: 0.62, 45 ×, 120 MiB."""
+    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB") else "")
+
+
+def target(row: Row) -> str:
+    """Write the target of a row, or a dash."""
+    if row.at_most is not None:
+        return f"≤ {with_unit_exact(row.at_most, row.unit)}"
+    if row.at_least is not None:
+        return f"≥ {with_unit_exact(row.at_least, row.unit)}"
+    return "–"
+
+
+def with_unit_exact(value: float, unit: str) -> str:
+    """Write a target as it was set."""
+    text = f"{value:.2f}" if unit in ("ratio", "exponent") else f"{value:g}"
+    return text + (f" {unit}" if unit in ("×", "MiB", "GiB") else "")
+
+
+def spread(row: Row) -> str:
+    """Write the smallest and the largest of the paired ratios."""
+    if row.low is None or row.high is None:
+        return "one run" if row.value is not None else "–"
+    return f"{number(row.low)} – {number(row.high)} ({row.n_runs})"
+
+
+def table(header: list[str], lines: list[list[str]]) -> str:
+    """Make a Markdown table."""
+    body = [header, ["---"] * len(header), *lines]
+    return "\n".join(
+        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in body
+    )
+
+
+def engine_table(rows: list[Row], quick: bool) -> str:
+    """Targets of the engine beside what was measured."""
+    lines = []
+    for row in rows:
+        met = {True: "yes", False: "**no**", None: "–"}[None if quick else row.passed]
+        beside = ", ".join(f"{name} {seconds_text(s)}" for name, s in row.seconds.items())
+        memory = ", ".join(f"{name} {number(mib)}" for name, mib in row.memory_mib.items())
+        measured = f"**{with_unit(row.value, row.unit)}**" if row.value is not None else "–"
+        lines.append(
+            [
+                row.work,
+                row.measure,
+                target(row),
+                measured,
+                spread(row),
+                met,
+                beside or "–",
+                memory or "–",
+                row.note,
+            ]
+        )
+    return table(
+        [
+            "work",
+            "measure",
+            "target",
+            "measured",
+            "lowest – highest (runs)",
+            "met",
+            "median time",
+            "peak extra MiB",
+            "note",
+        ],
+        lines,
+    )
+
+
+def peers_tables(results: PeerResults) -> str:
+    """Write one table a shape, fastest first, those that did not finish last."""
+    parts = []
+    for shape, references in results.references.items():
+        rows = [row for row in results.rows if row.shape == shape]
+        if not rows:
+            continue
+        rows.sort(key=lambda row: math.inf if row.seconds is None else row.seconds)
+        known = [f"{name} {number(r2)}" for name, r2 in references.items() if name != "status"]
+        parts.append(f"### {shape}: {rows[0].sizes}\n")
+        parts.append(f"Held-out R² to judge by: {', '.join(known)}.\n")
+        parts.append(
+            table(
+                [
+                    "contestant",
+                    "package",
+                    "settings",
+                    "time",
+                    "time ÷ projse's",
+                    "lowest – highest (runs)",
+                    "peak extra MiB",
+                    "picks",
+                    "held-out R²",
+                ],
+                [_peer_line(row) for row in rows],
+            )
+            + "\n"
+        )
+    return "\n".join(parts)
+
+
+def _peer_line(row: PeerRow) -> list[str]:
+    package = f"{row.package} {row.version}".strip()
+    if row.seconds is None or row.ratio is None:
+        return [row.contestant, package, row.settings, row.status, *["–"] * 5]
+    ratio = row.ratio
+    return [
+        row.contestant,
+        package,
+        row.settings,
+        seconds_text(row.seconds),
+        f"{number(ratio['median'])} ×",
+        f"{number(ratio['low'])} – {number(ratio['high'])} ({ratio['n_pairs']})",
+        number(row.memory_mib),
+        f"{row.n_picks} of {row.wanted}",
+        "–" if row.r2 is None else f"{row.r2:.4f}",
+    ]
+
+
+def growth_table(growths: list[Growth]) -> str:
+    """Exponents of ProjSe and of the textbook baseline side by side."""
+    lines = []
+    for growth in growths:
+        fixed = ", ".join(f"{key} = {value}" for key, value in growth.fixed.items())
+        cells = []
+        for who in ("projse", "textbook"):
+            middle, low, high = growth.exponents[who]
+            cells.append(f"**{middle:.2f}** ({low:.2f} – {high:.2f})")
+        last = {who: seconds[-1] for who, seconds in growth.seconds.items()}
+        lines.append(
+            [
+                f"{growth.symbol} from {growth.sizes[0]} to {growth.sizes[-1]}",
+                fixed,
+                *cells,
+                f"{seconds_text(last['projse'])}, {seconds_text(last['textbook'])}",
+                f"{number(last['textbook'] / last['projse'])} ×",
+            ]
+        )
+    return table(
+        [
+            "what grows",
+            "what stays",
+            "exponent, projse (lowest – highest)",
+            "exponent, textbook",
+            "time at the largest: projse, textbook",
+            "speed-up there",
+        ],
+        lines,
+    )
+
+
+def machine_lines(machine: dict[str, Any]) -> str:
+    """Write what it ran on, and a warning where other work was running."""
+    packages = ", ".join(f"{name} {version}" for name, version in machine["packages"].items())
+    lines = [
+        f"- Machine: {machine['processor']}, {machine['cores']} cores, "
+        f"{machine['memory_gib']} GiB, {machine['system']}",
+        f"- BLAS: {'; '.join(machine['blas'])}",
+        f"- Software: Python {machine['python']}, {packages}; commit {machine['commit']}",
+    ]
+    load = machine.get("load_average")
+    if load and load[0] > 0.5 * machine["cores"]:
+        lines.append(
+            f"- **The machine was busy when this started (load {load[0]}): do not trust it.**"
+        )
+    return "\n".join(lines)
+
+
+def markdown(results: dict[str, Any], charts: list[str]) -> str:
+    """Write the whole page."""
+    parts = ["# Benchmarks\n"]
+    if results["quick"]:
+        parts.append(QUICK + "\n")
+    parts.append(
+        f"Made by `{results['command']}`, {results['date']}, in {results['minutes']} minutes.\n"
+    )
+    parts.append(machine_lines(results["machine"]) + "\n")
+    parts.append(
+        "Contestants ran in turns in one process; a ratio is the median over rounds of the ratio "
+        "within a round. Memory is the peak of the resident set beyond what was in use before.\n"
+    )
+    if results.get("engine"):
+        parts += ["## Engine\n", engine_table(results["engine"], results["quick"]) + "\n"]
+        if "engine.png" in charts:
+            parts.append("![Measured figures against their targets](engine.png)\n")
+    if results.get("peers"):
+        parts += [
+            "## Peers\n",
+            f"A contestant that takes longer than {results['peers'].limit:g} s is stopped. The "
+            "judge is a linear model on the picks (ridge where rows are few), on rows that nobody "
+            "has seen.\n",
+            peers_tables(results["peers"]),
+        ]
+        if "peers.png" in charts:
+            parts.append("![Time against held-out R²](peers.png)\n")
+    if results.get("growth"):
+        parts += ["## Growth\n", growth_table(results["growth"]) + "\n"]
+    return "\n".join(parts)
+
+
+def as_json(results: dict[str, Any]) -> str:
+    """Write every figure, for other tools."""
+    plain = dict(results)
+    for part in ("engine", "growth"):
+        if part in plain:
+            plain[part] = [entry.as_dict() for entry in plain[part]]
+    if "peers" in plain:
+        plain["peers"] = plain["peers"].as_dict()
+    return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+
+
+def save(results: dict[str, Any], folder: Path) -> str:
+    """Write benchmarks.json, benchmarks.md and the charts; return the Markdown."""
+    folder.mkdir(parents=True, exist_ok=True)
+    charts: list[str] = []
+    try:
+        import charts as drawing
+    except ImportError:
+        pass
+    else:
+        charts = drawing.draw(results, folder)
+    text = markdown(results, charts)
+    for name, content in (("benchmarks.json", as_json(results)), ("benchmarks.md", text)):
+        temporary = folder / f"{name}.tmp"
+        temporary.write_text(content, encoding="utf-8")
+        temporary.replace(folder / name)
+    return text

@@ -1,0 +1,137 @@
+"""The benchmarks in one command: ``python benchmarks/run.py``.
+
+Progress goes to stderr, the tables to stdout, and tables, figures and charts to a folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime as dt
+import multiprocessing
+import os
+import shlex
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import contestants
+import engine
+import growth
+import machine
+import peers
+import report
+import shapes
+from rows import not_run
+
+RESULTS = Path(__file__).resolve().parent / "results"
+SUITES: dict[str, list[str]] = {
+    "engine": list(engine.CASES),
+    "peers": [*shapes.SHAPES, *contestants.CONTESTANTS],
+    "growth": list(growth.AXES),
+}
+LIMIT, QUICK_LIMIT = 120.0, 10.0
+
+_start = time.perf_counter()
+
+
+def progress(message: str) -> None:
+    """Say on stderr what is under way."""
+    print(f"[{time.perf_counter() - _start:6.0f} s] {message}", file=sys.stderr, flush=True)
+
+
+def isolated(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call in a new process: no case sees the memory, threads or caches of another."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def run_engine(cases: list[str], quick: bool) -> list[Any]:
+    rows: list[Any] = []
+    for case in cases:
+        progress(f"engine: {case}")
+        try:
+            rows += isolated(engine.run_case, case, quick)
+        except Exception as error:  # a case that fails must not take the others with it
+            progress(f"engine: {case} failed: {error}")
+            rows.append(not_run(case, case, "–", f"{type(error).__name__}: {str(error)[:120]}"))
+    return rows
+
+
+def run_growth(axes: list[str], quick: bool) -> list[Any]:
+    results = []
+    for axis in axes:
+        progress(f"growth: {axis}")
+        results.append(isolated(growth.run_axis, axis, quick))
+    return results
+
+
+def parse(arguments: list[str] | None = None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny sizes: does it run at all?")
+    parser.add_argument("--only", nargs="+", choices=list(SUITES), help="which suites to run")
+    parser.add_argument(
+        "--case", nargs="+", metavar="NAME", help="which cases, shapes or contestants; see --list"
+    )
+    parser.add_argument("--list", action="store_true", help="name all cases, and end")
+    parser.add_argument(
+        "--peers-python", metavar="PATH", help="interpreter of the peers' environment"
+    )
+    parser.add_argument(
+        "--make-peers-env", metavar="DIR", type=Path, help="create that environment, and use it"
+    )
+    parser.add_argument(
+        "--time-limit", type=float, metavar="S", help=f"of a peer; {LIMIT:g} if not given"
+    )
+    parser.add_argument("--output", type=Path, metavar="DIR", help="where to save the results")
+    options = parser.parse_args(arguments)
+    unknown = set(options.case or ()) - {name for names in SUITES.values() for name in names}
+    if unknown:
+        parser.error(f"no case is called {', '.join(sorted(unknown))}; see --list")
+    return options
+
+
+def command_line(arguments: list[str]) -> str:
+    """Return the command as it was given, less the folders of this machine."""
+    shown = ["PATH" if os.path.isabs(argument) else argument for argument in arguments]
+    return shlex.join(["python", "benchmarks/run.py", *shown])
+
+
+def main() -> None:
+    options = parse()
+    if options.list:
+        for suite, names in SUITES.items():
+            print(f"{suite}: {'; '.join(names)}")
+        return
+    chosen = {
+        suite: [name for name in names if not options.case or name in options.case]
+        for suite, names in SUITES.items()
+        if not options.only or suite in options.only
+    }
+    results: dict[str, Any] = {
+        "quick": options.quick,
+        "command": command_line(sys.argv[1:]),
+        "date": dt.date.today().isoformat(),
+        "machine": machine.describe(),
+    }
+    if chosen.get("engine"):
+        results["engine"] = run_engine(chosen["engine"], options.quick)
+    if chosen.get("growth"):
+        results["growth"] = run_growth(chosen["growth"], options.quick)
+    if chosen.get("peers"):
+        python = options.peers_python or sys.executable
+        if options.make_peers_env:
+            python = peers.make_environment(options.make_peers_env, progress)
+        limit = options.time_limit or (QUICK_LIMIT if options.quick else LIMIT)
+        results["peers"] = peers.run(python, options.quick, limit, options.case, progress)
+    results["minutes"] = round((time.perf_counter() - _start) / 60, 1)
+    folder = options.output or (RESULTS / "quick" if options.quick else RESULTS)
+    print(report.save(results, folder))
+    progress("done")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""The file of moments: exact, checked, never unpickled, written whole or not at all."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import pickle
+import stat
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from planted import planted
+
+import projse._moments
+from projse import Moments, MomentsFileError, ProjSe
+from projse._moments_file import MAGIC, PREFIX, VERSION
+
+ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
+
+
+def examples(seed):
+    X, Y = planted(seed, 40)
+    names = ["α", 'naïve "quoted"', "日本", "line\nbreak", "", "\U0001f600", "\t", "x0"]
+    return {
+        "dense": Moments.from_arrays(X, Y, np.arange(40) / 7),
+        "without xx": Moments.from_arrays(X, Y, with_xx=False),
+        "one view": Moments.from_arrays(X),
+        "float32": Moments.from_arrays(X.astype("f4"), Y.astype("f4")),
+        "sparse yx": Moments.from_arrays(sp.csr_array(X), sp.csr_array(Y)),
+        "names": Moments.from_arrays(pd.DataFrame(X, columns=names), pd.Series(Y[:, 0], name="ÿ")),
+        "int": Moments.from_arrays(X, np.arange(40) % 3 - 2**40),
+        "str": Moments.from_arrays(X, ["ä", "\U0001f600 b"] * 20),
+        "bytes": Moments.from_arrays(X, np.array([b"a", b"\xff"] * 20)),
+        "bool": Moments.from_arrays(X, np.arange(40) % 3 == 0),
+        "float": Moments.from_arrays(X, np.arange(40) % 3 / 7, target_type="class"),
+        "empty": Moments.from_arrays(X, Y) - Moments.from_arrays(X, Y),
+    }
+
+
+@pytest.fixture
+def sparse_yx(monkeypatch):
+    monkeypatch.setattr(projse._moments, "SPARSE_YX_ELEMENTS", 0)
+
+
+@pytest.mark.parametrize("kind", examples(0))
+def test_round_trip_is_exact(seed, tmp_path, sparse_yx, kind):
+    moments = examples(seed)[kind]
+    assert sp.issparse(moments.yx) == (kind == "sparse yx")
+    moments.save(tmp_path / "file")
+    again = Moments.load(str(tmp_path / "file"))
+    for name in ARRAYS:
+        value, expected = getattr(again, name), getattr(moments, name)
+        assert type(value) is type(expected), name
+        for part in ("data", "indices", "indptr") if sp.issparse(value) else ():
+            np.testing.assert_array_equal(getattr(value, part), getattr(expected, part))
+        if isinstance(value, np.ndarray):
+            assert value.tobytes() == expected.tobytes()
+    for name in ("n_samples", "sum_weights", "eps", "feature_names", "target_names"):
+        assert getattr(again, name) == getattr(moments, name), name
+    assert (again.classes is None) == (moments.classes is None)
+    if moments.classes is not None:
+        assert again.classes.dtype == moments.classes.dtype
+        np.testing.assert_array_equal(again.classes, moments.classes)
+    if moments.n_samples:
+        results = [ProjSe(2).fit_moments(m).scores_.tobytes() for m in (again, moments)]
+        assert results[0] == results[1]
+        assert (again + moments).n_samples == 2 * moments.n_samples
+
+
+# Damaged and foreign files
+
+
+@pytest.fixture
+def small(tmp_path):
+    """A small file, and a function that reads other content in its place."""
+    X, Y = planted(0, 10)
+    path = tmp_path / "small"
+    Moments.from_arrays(pd.DataFrame(X[:, :2], columns=["a", "b"]), Y[:, :1]).save(path)
+
+    def load(content):
+        path.write_bytes(content)
+        return Moments.load(path)
+
+    return path.read_bytes(), load
+
+
+def test_every_truncation_is_noticed(small):
+    content, load = small
+    for length in range(len(content)):
+        with pytest.raises(MomentsFileError, match="small"):
+            load(content[:length])
+    with pytest.raises(MomentsFileError):
+        load(content + b"\0")
+
+
+@pytest.mark.parametrize("flip", [0x01, 0xFF])
+def test_every_flipped_byte_is_noticed(small, flip):
+    content, load = small
+    for place in range(len(content)):
+        damaged = bytearray(content)
+        damaged[place] ^= flip
+        with pytest.raises(MomentsFileError, match="small"):
+            load(bytes(damaged))
+
+
+def npz():
+    file = io.BytesIO()
+    np.savez(file, x_mean=np.zeros(3))
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("content", [b"", b"\0", b"text\n", MAGIC, npz(), pickle.dumps([1, 2])])
+def test_foreign_files_are_refused(small, content):
+    with pytest.raises(MomentsFileError, match=r"not a moments file|damaged"):
+        small[1](content)
+
+
+def test_a_missing_file_is_a_missing_file(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Moments.load(tmp_path / "nowhere")
+
+
+def test_a_newer_version_says_so(small):
+    content, load = small
+    rest = content[len(MAGIC) + 4 :]
+    with pytest.raises(MomentsFileError, match=r"version 2.*Upgrade"):
+        load(MAGIC + (VERSION + 1).to_bytes(4, "little") + rest)
+
+
+def crafted(header, *arrays):
+    """A file with a valid checksum, whatever its content."""
+    body = io.BytesIO()
+    for array in arrays:
+        np.lib.format.write_array(body, array, allow_pickle=True)
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    content = MAGIC + PREFIX.pack(VERSION, len(text)) + text + body.getvalue()
+    return content + hashlib.sha256(content).digest()
+
+
+class Trap:
+    """Runs code when unpickled."""
+
+    def __reduce__(self):
+        return exec, ("raise SystemExit('unpickled')",)
+
+
+HEADER = {
+    "n_samples": 3,
+    "sum_weights": 3.0,
+    "eps": 2e-16,
+    "feature_names": None,
+    "target_names": None,
+    "shape": [2, 2],
+    "arrays": ["x_mean", "xx_diag", "xx"],
+}
+PARTS = np.zeros(2), np.ones(2), np.eye(2)
+SPARSE = ["x_mean", "y_mean", "yy", "yx.data", "yx.indices", "yx.indptr", "xx_diag"]
+
+
+def sparse_parts(indices):
+    yx = np.ones(2), np.array(indices, dtype=np.int32), np.array([0, 1, 2], dtype=np.int32)
+    return np.zeros(2), np.zeros(2), np.eye(2), *yx, np.ones(2)
+
+
+CRAFTED = {
+    "object array": (HEADER, np.array([Trap(), Trap()], dtype=object), *PARTS[1:]),
+    "object classes": (
+        HEADER | {"arrays": [*HEADER["arrays"], "classes"]},
+        *PARTS,
+        np.array([Trap(), Trap()], dtype=object),
+    ),
+    "missing array": (HEADER | {"arrays": ["xx_diag", "xx"]}, *PARTS[1:]),
+    "missing key": ({"arrays": []},),
+    "fewer arrays": (HEADER, *PARTS[:2]),
+    "more arrays": (HEADER, *PARTS, np.ones(2)),
+    "shape": (HEADER, np.zeros(2), np.ones(3), np.eye(2)),
+    "dtype": (HEADER, np.zeros(2, dtype=complex), *PARTS[1:]),
+    "names": (HEADER | {"feature_names": ["a"]}, *PARTS),
+    "names of another type": (HEADER | {"feature_names": [1, 2]}, *PARTS),
+    "n_samples": (HEADER | {"n_samples": "many"}, *PARTS),
+    "weights": (HEADER | {"sum_weights": None}, *PARTS),
+    "indices out of range": (HEADER | {"arrays": SPARSE}, *sparse_parts([0, 9])),
+    "negative indices": (HEADER | {"arrays": SPARSE}, *sparse_parts([0, -1])),
+    "not JSON": (b"{", *PARTS),
+    "not a mapping": (b"[]", *PARTS),
+    "deep JSON": (b"[" * 100_000,),
+    "not UTF-8": (b"\xff", *PARTS),
+}
+
+
+@pytest.mark.parametrize("kind", CRAFTED)
+def test_a_crafted_file_is_refused_and_never_unpickled(small, kind):
+    with pytest.raises(MomentsFileError, match="cannot be read as moments"):
+        small[1](crafted(*CRAFTED[kind]))
+
+
+def test_a_huge_array_in_a_small_file_is_refused(small):
+    array = io.BytesIO()
+    np.lib.format.write_array(array, np.zeros(2))
+    header = json.dumps(HEADER).encode()
+    huge = array.getvalue().replace(b"(2,), }" + 12 * b" ", b"(2000000000000000,)")
+    content = MAGIC + PREFIX.pack(VERSION, len(header)) + header + huge
+    with pytest.raises(MomentsFileError, match="cannot be read"):
+        small[1](content + hashlib.sha256(content).digest())
+
+
+def test_a_crafted_file_that_is_sound_is_read(small):
+    moments = small[1](crafted(HEADER, *PARTS))
+    assert (moments.n_samples, moments.n_x, moments.one_view) == (3, 2, True)
+    sparse = small[1](crafted(HEADER | {"arrays": SPARSE}, *sparse_parts([0, 1])))
+    assert sp.issparse(sparse.yx)
+
+
+# Writing
+
+
+@pytest.mark.parametrize("step", ["replace", "fsync"])
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch, step):
+    X, Y = planted(0, 20)
+    path = tmp_path / "total.moments"
+    Moments.from_arrays(X, Y).save(path)
+    before = path.read_bytes()
+
+    def fail(*args):
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, step, fail)
+        with pytest.raises(OSError, match="disk full"):
+            Moments.from_arrays(X[:9], Y[:9]).save(path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["total.moments"]
+    Moments.from_arrays(X[:9], Y[:9]).save(path)
+    assert Moments.load(path).n_samples == 9
+    assert os.listdir(tmp_path) == ["total.moments"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+def test_folders_that_cannot_be_written_to(tmp_path):
+    moments = Moments.from_arrays(*planted(0, 20))
+    with pytest.raises(FileNotFoundError):
+        moments.save(tmp_path / "nowhere" / "file")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OSError, match="folder"):
+        moments.save(tmp_path / "folder")
+    assert os.listdir(tmp_path) == ["folder"]
+    if os.geteuid() != 0:
+        (tmp_path / "folder").chmod(0o500)
+        with pytest.raises(PermissionError):
+            moments.save(tmp_path / "folder" / "file")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
+@pytest.mark.parametrize("mask", [0o022, 0o027, 0o077])
+def test_permissions_are_those_of_any_new_file(tmp_path, mask):
+    before = os.umask(mask)
+    try:
+        (tmp_path / "plain").write_bytes(b"")
+        Moments.from_arrays(*planted(0, 20)).save(tmp_path / "moments")
+    finally:
+        os.umask(before)
+    modes = [stat.S_IMODE((tmp_path / name).stat().st_mode) for name in ("plain", "moments")]
+    assert modes[0] == modes[1]
+
+
+def test_names_as_long_as_the_file_system_takes(tmp_path):
+    path = tmp_path / ("m" * 250)
+    Moments.from_arrays(*planted(0, 20)).save(path)
+    assert Moments.load(path).n_samples == 20
