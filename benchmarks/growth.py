@@ -12,6 +12,7 @@ from typing import Any
 
 import data
 import numpy as np
+from machine import OtherWork
 from measure import compare, exponent
 from textbook import textbook_select
 
@@ -81,6 +82,7 @@ class Growth:
     exponents: dict[str, tuple[float, float, float]]
     seconds: dict[str, list[float]]
     n_runs: int
+    other_work: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -93,7 +95,7 @@ def run_axis(name: str, quick: bool) -> Growth:
     sizes = axis.quick_sizes if quick else axis.sizes
     fixed = axis.quick_fixed if quick else axis.fixed
     seconds: dict[str, list[list[float]]] = {"projse": [], "textbook": []}
-    repeats = 3
+    repeats, other = 3, OtherWork()
     for size in sizes:
         at = {**fixed, axis.symbol: size}
         X, Y = data.regression(at["m"], at["n_x"], at["n_y"])
@@ -114,6 +116,7 @@ def run_axis(name: str, quick: bool) -> Growth:
         exponents={who: _slopes(sizes, times) for who, times in seconds.items()},
         seconds={who: [float(np.median(t)) for t in times] for who, times in seconds.items()},
         n_runs=repeats,
+        other_work=other.share(),
     )
 
 

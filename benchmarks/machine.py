@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+import time
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,37 @@ def versions(packages: tuple[str, ...]) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+class OtherWork:
+    """Share of the processor that other processes use, from here until :meth:`share`.
+
+    With other work running, products that BLAS splits over all cores wait for the slowest part,
+    and ratios to them mean nothing.
+    """
+
+    def __init__(self) -> None:
+        self._busy, self._own, self._start = self._read()
+
+    def share(self) -> float | None:
+        """Return the share of all cores, or None where the system does not tell."""
+        busy, own, now = self._read()
+        if busy is None or self._busy is None or now == self._start:
+            return None
+        capacity = (now - self._start) * (os.cpu_count() or 1)
+        return max(0.0, (busy - self._busy - (own - self._own)) / capacity)
+
+    @staticmethod
+    def _read() -> tuple[float | None, float, float]:
+        times = os.times()
+        own = times.user + times.system + times.children_user + times.children_system
+        try:
+            fields = Path("/proc/stat").read_text().splitlines()[0].split()[1:9]
+        except OSError:
+            return None, own, time.monotonic()
+        ticks = [int(field) for field in fields]
+        busy = (sum(ticks) - ticks[3] - ticks[4]) / os.sysconf("SC_CLK_TCK")  # less idle, iowait
+        return busy, own, time.monotonic()
 
 
 def _processor() -> str:

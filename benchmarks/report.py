@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import math
 from pathlib import Path
@@ -59,6 +60,16 @@ def spread(row: Row) -> str:
     if row.low is None or row.high is None:
         return "one run" if row.value is not None else "–"
     return f"{number(row.low)} – {number(row.high)} ({row.n_runs})"
+
+
+def disturbed(entries: list[Any]) -> list[str]:
+    """Name the cases during which other processes used more than a twentieth of the machine."""
+    names = [
+        f"{getattr(entry, 'case', None) or entry.axis} ({100 * entry.other_work:.0f} %)"
+        for entry in entries
+        if (entry.other_work or 0.0) > 0.05
+    ]
+    return list(dict.fromkeys(names))
 
 
 def table(header: list[str], lines: list[list[str]]) -> str:
@@ -213,6 +224,12 @@ def markdown(results: dict[str, Any], charts: list[str]) -> str:
         f"Made by `{results['command']}`, {results['date']}, in {results['minutes']} minutes.\n"
     )
     parts.append(machine_lines(results["machine"]) + "\n")
+    busy = disturbed([*results.get("engine", []), *results.get("growth", [])])
+    if busy:
+        parts.append(
+            "**Other processes used the processor meanwhile; do not trust these cases:** "
+            f"{', '.join(busy)}.\n"
+        )
     parts.append(
         "Contestants ran in turns in one process; a ratio is the median over rounds of the ratio "
         "within a round. Memory is the peak of the resident set beyond what was in use before.\n"
@@ -247,15 +264,20 @@ def as_json(results: dict[str, Any]) -> str:
     return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
 
 
+def can_draw() -> bool:
+    """Whether matplotlib is there."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
 def save(results: dict[str, Any], folder: Path) -> str:
     """Write benchmarks.json, benchmarks.md and the charts; return the Markdown."""
     folder.mkdir(parents=True, exist_ok=True)
+    for chart in ("engine.png", "peers.png"):
+        (folder / chart).unlink(missing_ok=True)  # those of an earlier run would mislead
     charts: list[str] = []
-    try:
+    if can_draw():
         import charts as drawing
-    except ImportError:
-        pass
-    else:
+
         charts = drawing.draw(results, folder)
     text = markdown(results, charts)
     for name, content in (("benchmarks.json", as_json(results)), ("benchmarks.md", text)):

@@ -13,7 +13,8 @@ class Row:
     """One measured figure of the engine, with its spread and its target.
 
     ``value`` is None where nothing was measured; ``note`` then says why. ``at_most`` and
-    ``at_least`` are None where there is no target.
+    ``at_least`` are None where there is no target. ``other_work`` is the share of the processor
+    that other processes used meanwhile.
     """
 
     case: str
@@ -30,6 +31,7 @@ class Row:
     seconds: dict[str, float] = field(default_factory=dict)
     memory_mib: dict[str, float] = field(default_factory=dict)
     note: str = ""
+    other_work: float | None = None
 
     @property
     def passed(self) -> bool | None:

@@ -65,7 +65,10 @@ def run_growth(axes: list[str], quick: bool) -> list[Any]:
     results = []
     for axis in axes:
         progress(f"growth: {axis}")
-        results.append(isolated(growth.run_axis, axis, quick))
+        try:
+            results.append(isolated(growth.run_axis, axis, quick))
+        except Exception as error:
+            progress(f"growth: {axis} failed: {error}")
     return results
 
 
@@ -106,6 +109,8 @@ def main() -> None:
         for suite, names in SUITES.items():
             print(f"{suite}: {'; '.join(names)}")
         return
+    if not report.can_draw():
+        progress("no charts: matplotlib is not installed")
     chosen = {
         suite: [name for name in names if not options.case or name in options.case]
         for suite, names in SUITES.items()
@@ -117,19 +122,26 @@ def main() -> None:
         "date": dt.date.today().isoformat(),
         "machine": machine.describe(),
     }
+    folder = options.output or (RESULTS / "quick" if options.quick else RESULTS)
+
+    def save() -> str:
+        results["minutes"] = round((time.perf_counter() - _start) / 60, 1)
+        return report.save(results, folder)
+
+    # Saved after each suite: an hour's work must not hang on the last minute.
     if chosen.get("engine"):
         results["engine"] = run_engine(chosen["engine"], options.quick)
+        save()
     if chosen.get("growth"):
         results["growth"] = run_growth(chosen["growth"], options.quick)
+        save()
     if chosen.get("peers"):
         python = options.peers_python or sys.executable
         if options.make_peers_env:
             python = peers.make_environment(options.make_peers_env, progress)
         limit = options.time_limit or (QUICK_LIMIT if options.quick else LIMIT)
         results["peers"] = peers.run(python, options.quick, limit, options.case, progress)
-    results["minutes"] = round((time.perf_counter() - _start) / 60, 1)
-    folder = options.output or (RESULTS / "quick" if options.quick else RESULTS)
-    print(report.save(results, folder))
+    print(save())
     progress("done")
 
 

@@ -168,7 +168,7 @@ def test_columns_that_are_not_numbers_are_named():
     refuse_fit("columns of X: 0", "datetime64", X=dates[:, None])
     refuse_fit("'kind' (category)", X=pd.DataFrame({"kind": pd.Categorical(words)}))
     refuse_fit("Column 0 of y", "datetime64", y=dates)
-    refuse_fit("Column 0 of covariates['born']", covariates=pd.DataFrame({"born": dates}))
+    refuse_fit("of covariates['born']", "datetime64", covariates=pd.DataFrame({"born": dates}))
     refuse_fit("mixes", "strings", y=np.array([1, "1"] * 100, dtype=object))
     refuse_fit("y is sparse", "continuous", y=sp.csr_array(Y), parameters={"target_type": "class"})
 

@@ -154,6 +154,21 @@ def test_inputs_are_left_as_they_were(seed, form):
             np.testing.assert_array_equal(*values)
 
 
+@pytest.mark.parametrize(
+    ("n_samples", "dtype", "solver"), [(50_000, "f4", "auto"), (2000, "f2", "qr")]
+)
+def test_narrow_floats_keep_small_directions_however_many_rows(n_samples, dtype, solver):
+    X, Y = planted(0, n_samples)
+    Y[:, 2] = Y[:, 0] + 0.005 * Y[:, 2]
+    X, Y = X.astype(dtype), Y.astype(dtype)
+    if dtype == "f2":
+        Y[:, 2] = Y[:, 0] * (1 + np.arange(n_samples) % 2 / 4)
+    want = ProjSe(3).fit(X.astype(float), Y.astype(float))
+    selector = ProjSe(3, solver=solver).fit(X, Y)
+    assert selector.reference_rank_ == want.reference_rank_ == 3
+    check(selector, want, rtol=1e-3, atol=1e-3)
+
+
 # Class labels
 
 LABELS = {

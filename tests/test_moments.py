@@ -231,6 +231,30 @@ def test_what_was_never_added_cannot_be_taken_out(seed):
         Moments.from_arrays(X[:100], words) - Moments.from_arrays(X[:10], ["z"] * 10)
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda A: A.astype("f4")])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rounding_never_stops_a_sliding_window(seed, form, weighted):
+    X, Y = planted(seed)
+    rng = np.random.default_rng(seed)
+    X[:, 0], X[:, 1] = 0.1, 1e8 / 3
+    X[:, 3] = 1e5 + 1e-3 * X[:, 3]
+    X[60:, 4] = 0.0
+    X[:, 6] = 1e7 * (rng.random(200) < 0.03)
+    weight = rng.uniform(0.1, 3, size=200) if weighted else np.ones(200)
+    parts = [
+        Moments.from_arrays(form(X[rows]), Y[rows], weight[rows])
+        for rows in np.split(np.arange(200), [30, 60, 90, 150])
+    ]
+    window = sum(parts)
+    for k, part in enumerate(parts, start=1):
+        window = window - part
+        want = sum(parts[k:]) if k < len(parts) else window
+        assert window.n_samples == want.n_samples
+        assert (window.xx_diag >= 0).all()
+        np.testing.assert_allclose(window.xx_diag[[2, 5]], want.xx_diag[[2, 5]], rtol=1e-3)
+        assert ((window + part) - part).n_samples == want.n_samples
+
+
 # Streams
 
 

@@ -248,16 +248,18 @@ def test_sparse_equals_dense(drawn, exhausted, round_size, kernel, center, one_v
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("kind", ["dense", "weighted", "labels", "one view", "wide"])
+@pytest.mark.parametrize("kind", ["dense", "weighted", "labels", "one view", "wide", "wide xx"])
 def test_threads_do_not_change_a_bit(seed, kind, dtype):
     rng = np.random.default_rng([seed, 1])
-    X, Y = (A.astype(dtype) for A in problem(rng, *((300, 2500) if kind == "wide" else (4000, 20))))
+    shape = (300, 1500) if kind.startswith("wide") else (4000, 20)
+    X, Y = (A.astype(dtype) for A in problem(rng, *shape))
     y = {"labels": np.digitize(Y[:, 0], [-1, 0, 1]), "one view": None}.get(kind, Y)
     weight = rng.uniform(0, 2, len(X)) if kind == "weighted" else None
     moments, picks = [], []
     for n_jobs in (1, 2):
         options = {"n_jobs": n_jobs, "batch_size": 50}
-        moments.append(Moments.from_arrays(X, y, weight, **options))
+        with_xx = True if kind == "wide xx" else "auto"
+        moments.append(Moments.from_arrays(X, y, weight, with_xx=with_xx, **options))
         picks.append(ProjSe(10, **options).fit(X, y, sample_weight=weight))
     for field in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx"):
         a, b = (getattr(m, field) for m in moments)

@@ -239,13 +239,24 @@ def test_include_conditions_everything_else(seed, route, round_size):
 
 def test_included_copies_and_constants_change_nothing(seed):
     rng = np.random.default_rng([seed, 10])
-    X, Y = problem(rng)
-    X[:, 3], X[:, 4] = 2 * X[:, 2], 5.0
-    want = fit(ProjSe(5, include=[2], exclude=[3, 4]), X, Y)
-    got = fit(ProjSe(7, include=[2, 3, 4]), X, Y)
-    check(later(got), later(want))
-    np.testing.assert_allclose(got.scores_[1:3], 0.0, atol=1e-12)
-    np.testing.assert_allclose(later(got).pvalues_, later(want).pvalues_, rtol=1e-6, atol=1e-12)
+    for _ in range(20):
+        X, Y = problem(rng)
+        X[:, 3], X[:, 4] = rng.uniform(0.1, 9) * X[:, 2], 5.0
+        want = later(fit(ProjSe(5, include=[2], exclude=[3, 4]), X, Y))
+        got = fit(ProjSe(7, include=[2, 3, 4]), X, Y)
+        np.testing.assert_allclose(got.scores_[1:3], 0.0, atol=1e-12)
+        check(later(got), want, near=1e-6)
+        np.testing.assert_allclose(later(got).pvalues_, want.pvalues_, rtol=1e-6, atol=1e-12)
+
+
+def test_include_may_use_up_the_references(seed):
+    rng = np.random.default_rng([seed, 19])
+    for n_y in (1, 2, 3) * 5:
+        X, Y = problem(rng, n_y=n_y)
+        got = fit(ProjSe(8, include=[0, 1, 2, 3, 4]), X, Y)
+        np.testing.assert_allclose(got.scores_[n_y:5], 0.0, atol=1e-12)
+        picks, scores, _ = literal_rounds(X, Y, 8, include=range(5))
+        check(later(got), (picks, scores), near=1e-6)
 
 
 @pytest.mark.parametrize("kind", ["continuous", "labels", "csr"])
@@ -276,6 +287,18 @@ def test_covariates_are_regressed_out(seed, kind, covariate):
         agreement.check(got, alike, "residuals")
         assert got.reference_rank_ == alike.reference_rank_
     agreement.assert_mostly_full()
+
+
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_a_copy_of_a_covariate_is_never_picked(seed, kernel, scale):
+    """In feature space too, whatever rows that weigh nothing hold."""
+    X, Y = problem(np.random.default_rng([seed, 18]))
+    Z, weight = X[:, 5:7].copy(), np.repeat([0, 1, 3], [5, 70, 5])
+    Z[:2] = 1e6, np.nan
+    got = fit(ProjSe(12, kernel=kernel, scale=scale), X, Y, sample_weight=weight, covariates=Z)
+    assert len(got.selected_) == 10
+    assert not {5, 6} & set(got.selected_)
 
 
 def test_covariates_and_feature_space_centring_are_refused_together(seed):

@@ -58,8 +58,9 @@ class Sums:
 
     def tile(self, columns: slice) -> Sums:
         """Return views of the sums that belong to some columns of X."""
+        xx = None if self.xx is None else self.xx[columns.start :, columns]
         return Sums(
-            self.x[columns], self.y, self.yy, self.yx[:, columns], self.xx_diag[columns], self.xx
+            self.x[columns], self.y, self.yy, self.yx[:, columns], self.xx_diag[columns], xx
         )
 
     def __iadd__(self, other: Sums) -> Sums:
@@ -186,7 +187,7 @@ def accumulate_dense(
     if dtype is None:
         dtype = product_dtype(X, None if sparse_y else Y)
     wide = p > TILE_COLUMNS
-    n_tiles = -(-p // TILE_COLUMNS) if wide and not with_xx else 1
+    n_tiles = -(-p // TILE_COLUMNS)
     cuts = [p * i // n_tiles for i in range(n_tiles + 1)]
     tiles = [slice(a, b) for a, b in pairwise(cuts)]
     if batch_size is None:
@@ -195,10 +196,11 @@ def accumulate_dense(
         if wide:
             # The sums are large: a longer batch spreads the cost of adding to them.
             batch_size = max(batch_size, 1024)
-    head = slice(0, min(m, max(batch_size, 256)))
-    counted = slice(None) if weight is None else weight[head] > 0
-    x_shift = choose_shift(X[head][counted], dtype)
-    y_shift = None if Y is None or sparse_y else choose_shift(Y[head][counted], dtype)
+    head: Any = slice(0, min(m, max(batch_size, 256)))
+    if weight is not None:
+        head = np.flatnonzero(weight)[head]
+    x_shift = choose_shift(X[head], dtype)
+    y_shift = None if Y is None or sparse_y else choose_shift(Y[head], dtype)
 
     n_threads = effective_n_threads(n_jobs)
     n_batches = -(-m // batch_size)
@@ -206,13 +208,15 @@ def accumulate_dense(
     edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [m]
 
     def add_rows(into: Sums, start: int, stop: int, columns: slice) -> Sums:
+        # All of C_XX takes each tile with the columns from its first one on: half the products.
+        used = slice(columns.start, p) if with_xx else columns
         _add_rows(
             into,
-            X[:, columns],
+            X[:, used],
             Y,
             weight,
             (start, stop),
-            None if x_shift is None else x_shift[columns],
+            None if x_shift is None else x_shift[used],
             y_shift,
             dtype,
             batch_size,
@@ -226,12 +230,13 @@ def accumulate_dense(
         def tile(columns: slice) -> Sums:
             return add_rows(total.tile(columns), 0, m, columns)
 
-        # One tile means all of C_XX: a product large enough for BLAS to run the threads itself.
-        parts = ordered_map(tile, tiles, n_threads, blas=n_threads if n_tiles == 1 else 1)
-        for done, part in enumerate(parts, start=1):
+        for done, part in enumerate(ordered_map(tile, tiles, n_threads), start=1):
             total.n_samples, total.weight = part.n_samples, part.weight
             if progress is not None:
                 progress(done, n_tiles)
+        if total.xx is not None:
+            for columns in tiles:
+                total.xx[columns, columns.stop :] = total.xx[columns.stop :, columns].T
     else:
 
         def stripe(i: int) -> Sums:
@@ -289,6 +294,7 @@ def _add_rows(
             sums.weight += float(w.sum())
             w = w.astype(dtype)
         sums.n_samples += len(w)
+        wider, x = x, x[:, : len(sums.x)]
         if y is not None:
             left = _weighted(y, weight, w)
             sums.yx += left.T @ x
@@ -298,7 +304,7 @@ def _add_rows(
                 sums.y += y.T @ w if sparse_y else w @ y
         sums.x += w @ x
         if sums.xx is not None:
-            product = _weighted(x, weight, w).T @ x
+            product = _weighted(wider, weight, w).T @ x
             sums.xx += product
             sums.xx_diag += np.diagonal(product)
         elif weight is None:

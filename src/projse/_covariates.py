@@ -30,9 +30,8 @@ def append_covariates(rows: Rows, covariates: Any, center: bool) -> tuple[Rows, 
     if center:
         weight = rows.weight
         Z = np.where(np.isfinite(Z), Z, 0.0)
-        Z = Z - np.average(Z, axis=0, weights=weight)
-        size = np.abs(Z).max(axis=0)
-        Z /= np.where(size > 0, size, 1.0)
+        for _ in range(2):  # a second time for what rounding of a large mean left
+            Z = Z - np.average(Z, axis=0, weights=weight)
     Y = rows.Y
     if sp.issparse(Y):
         combined: Any = sp.csr_array(sp.hstack([Y, sp.csr_array(Z)]))

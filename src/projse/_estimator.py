@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -17,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from projse._covariates import append_covariates
 from projse._fitted import all_or_nothing
 from projse._kernel import FeatureGram
-from projse._moments import Moments, moments_of
+from projse._moments import AUTO_XX_COLUMNS, Moments, moments_of
 from projse._parameters import check_parameters, column_indices, is_whole, plain_rank
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._routes import KernelSpec, from_moments, from_rows
@@ -229,9 +230,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             route = from_rows(
                 rows,
                 spec,
-                alpha=self.alpha,
-                rank=plan.rank,
-                tol=self.tol,
+                whole_reference=plan.needs_factor,
                 solver=self.solver,
                 n_conditioned=self._n_conditioned(plan, rows.Y),
                 n_covariates=n_covariates,
@@ -274,6 +273,11 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         with all_or_nothing(self):
             refuse_non_numeric_columns(X)
             first = not hasattr(self, "moments_")
+            if first and hasattr(self, "selected_"):
+                raise ValueError(
+                    "partial_fit cannot go on from a fit that kept no moments (covariates, or "
+                    "references that were factored themselves); start with a clone."
+                )
             X = validate_data(
                 self,
                 X,
@@ -291,6 +295,9 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             plan = self._plan(rows.Y is None)
             if first:
                 with_xx = rows.Y is None or self._n_conditioned(plan, rows.Y) > 0
+                if self.exhausted == "residual" and self.n_features_in_ <= AUTO_XX_COLUMNS:
+                    # Dependent references may be used up before there are as many picks.
+                    with_xx = True
             else:
                 with_xx = self.moments_.xx is not None
             batch = moments_of(
@@ -329,8 +336,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
 
     def _fit_moments(self, moments: Moments, plan: Plan, *, strict: bool) -> None:
         spec = self._kernel_spec()
-        whole = not moments.one_view or bool(self.alpha) or self.rank is not None
-        gram = from_moments(moments, spec, whole_reference=whole)
+        gram = from_moments(moments, spec, whole_reference=plan.needs_factor)
         needed = plan.include.size > 0 or moments.one_view or self.center_kernel
         if needed and not gram.has_x_rows:
             what = "include" if plan.include.size else "one view or center_kernel"
@@ -342,7 +348,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         if strict:
             self._refuse_constants(gram, plan)
         selection = select(gram, plan)
-        self.moments_ = moments
+        self.moments_ = copy(moments)  # which the caller may go on updating
         self._store(selection, plan, quiet=not strict)
 
     def _forget_moments(self) -> None:
@@ -377,6 +383,8 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             )
         wanted = self.n_features_to_select
         available = n - exclude.size
+        if not available:
+            raise ValueError(f"exclude leaves nothing to select from: it holds all {n} columns.")
         if wanted is None or isinstance(wanted, str):
             n_features = None if wanted is None else available
         elif is_whole(wanted):
@@ -410,22 +418,26 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         self, plan: Plan, spec: KernelSpec, sum_weights: float, spectrum: Array | None
     ) -> Plan:
         """Add what is only known once the rows were seen."""
+        if plan.one_view and plan.significance is not None:
+            raise ValueError(
+                "n_features_to_select='auto' goes by p-values, which one view (y=None) does not "
+                "have; use a number."
+            )
         degrees = float("nan")
         if spec.is_linear and not plan.one_view:
             degrees = sum_weights - (1 if self.center else 0)
         if spectrum is not None:
-            # A basis stands for the references: truncated already, and no longer the candidates.
-            plan = replace(plan, rank=None, one_view=False)
+            # A basis stands for the references, which are no longer the candidates themselves.
+            plan = replace(plan, one_view=False)
         return replace(plan, degrees=degrees, spectrum=spectrum)
 
     def _n_conditioned(self, plan: Plan, Y: Any) -> int:
         """Bound the number of candidates that may be conditioned on."""
-        wanted = plan.n_features
-        if wanted is None:
-            return int(plan.include.size)
         if self.center_kernel:
             return self.n_features_in_
-        per_round = wanted if plan.one_view else min(wanted, Y.shape[1])
+        n_y = self.n_features_in_ if plan.one_view else Y.shape[1]
+        wanted = min(n_y, self.n_features_in_) if plan.n_features is None else plan.n_features
+        per_round = min(wanted, n_y)
         if self.round_size is not None:
             per_round = min(per_round, self.round_size)
         continues = self.exhausted == "residual" or self.round_size is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -134,21 +135,29 @@ def _squared_norms(centred: Array, mean: Array, moments: Moments, center: bool) 
 def _products_on_demand(rows: Rows, moments: Moments, center: bool) -> XRows:
     """Rows of ``G_XX`` from the data: from a centred copy when it is small, else by a pass."""
     x_mean, w = moments.x_mean, moments.sum_weights
-    if not rows.is_sparse and rows.X.size <= COPY_ELEMENTS:
+
+    @cache
+    def centred() -> Array:
         data = rows.counted()
-        centred = np.subtract(data.X, x_mean if center else 0.0, dtype=np.float64)
+        copy = np.subtract(data.X, x_mean if center else 0.0, dtype=np.float64)
         if data.weight is not None:
-            centred *= np.sqrt(data.weight)[:, None]
-        return lambda indices: centred[:, indices].T @ centred
+            copy *= np.sqrt(data.weight)[:, None]
+        return copy
 
     def x_rows(indices: Array) -> Array:
+        if not rows.is_sparse and rows.X.size <= COPY_ELEMENTS:
+            return centred()[:, indices].T @ centred()
         if rows.is_sparse:
             data = rows.counted()
             part = centred_cross(
                 data.X[:, indices], data.X, x_mean[indices], x_mean, data.weight, w
             )
         else:
-            sums, x_shift, y_shift = accumulate_dense(rows.X, rows.X[:, indices], rows.weight)
+            # In float64 where the moments are: the squares of these values leave float32.
+            double = np.dtype(np.float64) if moments.eps < np.finfo(np.float32).eps else None
+            sums, x_shift, y_shift = accumulate_dense(
+                rows.X, rows.X[:, indices], rows.weight, dtype=double
+            )
             part = sums.yx
             part -= w * np.outer(x_mean[indices] - y_shift, x_mean - x_shift)
         if not center:

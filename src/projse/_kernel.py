@@ -175,16 +175,23 @@ class ElementwiseGram(FeatureGram):
             return self._mean_candidate_distance()
         gy = self._gy[:n]
         if n > 1:
-            squared = gy[:, None] + gy - 2 * self._cosines_yy[:n, :n]
-            np.fill_diagonal(squared, 0.0)
-            mean = float(np.sqrt(np.maximum(squared, 0.0)).sum() / (n * (n - 1)))
-            if mean > np.sqrt(self.eps):
-                return mean
+            distances = self._distances(self._cosines_yy[:n, :n].copy(), gy, gy)
+            np.fill_diagonal(distances, 0.0)
+            if total := float(distances.sum()):
+                return total / (n * (n - 1))
         total = 0.0
         for tile in tiles(self.n_x):
-            squared = gy[:, None] + self._gx[tile] - 2 * self._base(tile)[:n]
-            total += float(np.sqrt(np.maximum(squared, 0.0))[:, self.alive[tile]].sum())
+            distances = self._distances(self._base(tile)[:n], gy, self._gx[tile])
+            total += float(distances[:, self.alive[tile]].sum())
         return total / max(n * int(self.alive.sum()), 1) or 1.0
+
+    def _distances(self, g: Array, gy: Array, gx: Array) -> Array:
+        """Turn inner products into distances, in place; exactly 0 within rounding."""
+        g *= -2.0
+        g += gy[:, None]
+        g += gx
+        g[g <= 32 * self.eps * np.maximum(gy[:, None], gx)] = 0.0
+        return np.sqrt(g, out=g)
 
     def _mean_candidate_distance(self) -> float:
         """Mean distance between the candidates: one view, in one blocked pass."""
@@ -193,15 +200,12 @@ class ElementwiseGram(FeatureGram):
         total = 0.0
         for tile in tiles(len(live), 256):
             rows = live[tile]
-            squared = self.gram.x_rows(rows)[:, live]
-            squared *= self._ux[rows][:, None]
-            squared *= self._ux[live]
-            squared *= -2.0
-            squared += self._gx[rows][:, None]
-            squared += self._gx[live]
-            np.maximum(squared, 0.0, out=squared)
-            squared[np.arange(len(rows)), np.arange(tile.start, tile.stop)] = 0.0
-            total += float(np.sqrt(squared, out=squared).sum())
+            products = self.gram.x_rows(rows)[:, live]
+            products *= self._ux[rows][:, None]
+            products *= self._ux[live]
+            distances = self._distances(products, self._gx[rows], self._gx[live])
+            distances[np.arange(len(rows)), np.arange(tile.start, tile.stop)] = 0.0
+            total += float(distances.sum())
         return total / max(len(live) * (len(live) - 1), 1) or 1.0
 
     def _base(self, columns: Any) -> Array:
@@ -267,20 +271,21 @@ class CentredGram(FeatureGram):
         # A mean does not tell a small entry from a zero one: entries are known to eps, no better.
         self.noise = max(inner.noise, 32 * inner.eps)
         n_alive = max(int(inner.alive.sum()), 1)
-        y_mean = inner.yy.mean(axis=1)
+        n_y = max(inner.n_y, 1)
+        y_mean = inner.yy.sum(axis=1) / n_y
         self._yx_row = np.zeros(inner.n_y)
         self._yx_column = np.empty(inner.n_x)
         self._x_mean = np.empty(inner.n_x)
         for tile in tiles(inner.n_x):
             block = inner.block(tile)
             self._yx_row += block[:, inner.alive[tile]].sum(axis=1) / n_alive
-            self._yx_column[tile] = block.mean(axis=0)
+            self._yx_column[tile] = block.sum(axis=0) / n_y
         for tile in tiles(inner.n_x, 512):
             indices = np.arange(tile.start, tile.stop)
             self._x_mean[tile] = inner.x_rows(indices).sum(axis=1) / n_alive
-        self._x_total = float(self._x_mean[inner.alive].mean())
-        self._yx_total = float(self._yx_row.mean())
-        yy = inner.yy - y_mean[:, None] - y_mean + y_mean.mean()
+        self._x_total = float(self._x_mean[inner.alive].sum() / n_alive)
+        self._yx_total = float(self._yx_row.sum() / n_y)
+        yy = inner.yy - y_mean[:, None] - y_mean + y_mean.sum() / n_y
         floor = 32 * inner.eps
         y_norms, x_norms = np.diag(yy), 1 - 2 * self._x_mean + self._x_total
         self._live_y = np.flatnonzero(y_norms > floor)

@@ -13,7 +13,14 @@ from sklearn.utils import check_array
 
 from projse import _sparse_products as sparse_products
 from projse._accumulate import Progress, accumulate_dense, product_dtype
-from projse._source import Rows, make_rows, refuse_non_finite, refuse_non_numeric_columns
+from projse._parameters import check_pass_options
+from projse._source import (
+    Rows,
+    make_rows,
+    refuse_non_finite,
+    refuse_non_numeric_columns,
+    refuse_overflow,
+)
 
 Array = NDArray[Any]
 
@@ -118,6 +125,9 @@ class Moments:
         -------
         Moments
         """
+        if with_xx not in (True, False, "auto"):
+            raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
+        check_pass_options(n_jobs, batch_size)
         refuse_non_numeric_columns(X)
         names = getattr(X, "columns", None)
         if names is not None:
@@ -229,25 +239,24 @@ def _dense_moments(
                 dtype=dtype,
                 progress=progress,
             )
-        x_bad, y_bad = _out_of_range(sums.xx_diag, dtype), _out_of_range(np.diag(sums.yy), dtype)
-        if not (x_bad or y_bad):
-            break
-        counted = rows.counted()
-        eps = float(np.finfo(dtype).eps)
-        refuse_non_finite(counted.X, "X", rows.feature_names, eps)
-        if rows.Y is not None:
-            refuse_non_finite(counted.Y, "y", rows.target_names, eps)
-        if dtype == np.float64:
-            if np.isfinite(sums.xx_diag).all() and np.isfinite(sums.yy).all():
+        y_squares = np.diag(sums.yy)
+        if dtype == np.float32:
+            # Squares may leave the range of float32; the products are then made in float64.
+            if _suits_float32(sums.xx_diag, rows.X) and _suits_float32(y_squares, rows.Y):
                 break
-            _refuse_overflow(sums.xx_diag, "X", rows.feature_names)
-            _refuse_overflow(np.diag(sums.yy), "y", rows.target_names)
-        # Squares left the range of float32: the products are made again in float64.
-        dtype = np.dtype(np.float64)
+            dtype = np.dtype(np.float64)
+            continue
+        if not (np.isfinite(sums.xx_diag).all() and np.isfinite(y_squares).all()):
+            counted = rows.counted()
+            refuse_non_finite(counted.X, "X", rows.feature_names)
+            refuse_overflow(sums.xx_diag, "X", rows.feature_names)
+            refuse_non_finite(counted.Y, "y", rows.target_names)
+            refuse_overflow(y_squares, "y", rows.target_names)
+        break
     w = sums.weight
     dx, dy = sums.x / w, sums.y / w
     one_view = rows.Y is None
-    return Moments(
+    moments = Moments(
         n_samples=sums.n_samples,
         sum_weights=w,
         x_mean=x_shift + dx,
@@ -258,24 +267,35 @@ def _dense_moments(
         xx=None if sums.xx is None else _subtract_outer(sums.xx, w * dx, dx),
         eps=float(np.finfo(dtype).eps),
     )
+    if not sparse_y:
+        return moments
+    counted = rows.counted()
+    y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
+    return replace(moments, y_mean=y_mean, yy=yy)
 
 
-def _out_of_range(squares: Array, dtype: np.dtype[Any]) -> bool:
-    """Tell whether sums of squares are not finite or too small to be trusted in ``dtype``."""
+def _sparse_second_moment(
+    A: sp.csr_array, weight: Array | None, total: float, label: str, names: tuple[str, ...] | None
+) -> tuple[Array, Array]:
+    """Return the mean and ``Σ w (a − ā)(a − ā)ᵀ`` of sparse columns."""
+    mean = sparse_products.weighted_mean(A, weight, total)
+    with np.errstate(over="ignore", invalid="ignore"):
+        second = sparse_products.centred_cross(A, A, mean, mean, weight, total)
+    refuse_overflow(np.diag(second), label, names)
+    return mean, second
+
+
+def _suits_float32(squares: Array, A: Any) -> bool:
+    """Tell whether sums of squares are finite and none has sunk to the bottom of the range."""
     if not np.isfinite(squares).all():
+        return False
+    limits = np.finfo(np.float32)
+    low = np.flatnonzero(squares < limits.tiny / limits.eps**2)
+    if not low.size or sp.issparse(A):
         return True
-    positive = squares[squares > 0]
-    return bool(positive.size and positive.min() < np.finfo(dtype).tiny / np.finfo(dtype).eps ** 2)
-
-
-def _refuse_overflow(squares: Array, label: str, names: tuple[str, ...] | None) -> None:
-    bad = np.flatnonzero(~np.isfinite(squares))
-    if bad.size:
-        which = repr(names[bad[0]]) if names else str(bad[0])
-        raise ValueError(
-            f"Column {which} of {label} holds values so large that their squares overflow "
-            "(above 1e150); divide it by a constant first."
-        )
+    # A constant column has no squares in any precision.
+    first = A[0, low]
+    return all((A[i : i + 4096, low] == first).all() for i in range(0, len(A), 4096))
 
 
 def _subtract_outer(matrix: Array, a: Array, b: Array) -> Array:
@@ -292,10 +312,13 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
     m = X.shape[0]
     total = float(m if weight is None else weight.sum())
     if not np.isfinite(X.data).all():
-        refuse_non_finite(X, "X", rows.feature_names, 0.0)
+        refuse_non_finite(X, "X", rows.feature_names)
     if Y is not None and not np.isfinite(Y.data if sp.issparse(Y) else Y).all():
-        refuse_non_finite(Y, "y", rows.target_names, 0.0)
+        refuse_non_finite(Y, "y", rows.target_names)
     x_mean = sparse_products.weighted_mean(X, weight, total)
+    with np.errstate(over="ignore", invalid="ignore"):
+        xx_diag = sparse_products.centred_square(X, x_mean, weight, total)
+    refuse_overflow(xx_diag, "X", rows.feature_names)
     moments = Moments(
         n_samples=m,
         sum_weights=total,
@@ -303,21 +326,24 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
         y_mean=None,
         yy=None,
         yx=None,
-        xx_diag=sparse_products.centred_square(X, x_mean, weight, total),
+        xx_diag=xx_diag,
         xx=sparse_products.centred_cross(X, X, x_mean, x_mean, weight, total) if with_xx else None,
         eps=float(np.finfo(np.float64).eps),
     )
     if Y is None:
         return moments
     if sp.issparse(Y):
-        y_mean = sparse_products.weighted_mean(Y, weight, total)
-        yy = sparse_products.centred_cross(Y, Y, y_mean, y_mean, weight, total)
+        y_mean, yy = _sparse_second_moment(Y, weight, total, "y", rows.target_names)
         if X.shape[1] * Y.shape[1] > SPARSE_YX_ELEMENTS:
             yx = sparse_products.raw_cross(Y, X, weight)
         else:
             yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
     else:
-        sums, y_shift, _ = accumulate_dense(Y, None, weight, with_xx=True)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums, y_shift, _ = accumulate_dense(
+                Y, None, weight, with_xx=True, dtype=np.dtype(np.float64)
+            )
+        refuse_overflow(sums.xx_diag, "y", rows.target_names)
         dy = sums.x / total
         y_mean = y_shift + dy
         assert sums.xx is not None
@@ -360,8 +386,9 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
     if a.xx is not None and b.xx is not None:
         xx = a.xx + sign * b.xx + scale * np.outer(dx, dx)
     xx_diag = a.xx_diag + sign * b.xx_diag + scale * dx**2
+    eps = max(a.eps, b.eps)
     if sign < 0:
-        _check_remainder(a.xx_diag, xx_diag, max(a.eps, b.eps))
+        _check_remainder(a.xx_diag, xx_diag, (a.x_mean, b.x_mean), a, n, eps, "candidate")
     combined = replace(
         a,
         n_samples=n,
@@ -371,7 +398,7 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
         xx=xx,
         feature_names=a.feature_names or b.feature_names,
         target_names=a.target_names or b.target_names,
-        eps=max(a.eps, b.eps),
+        eps=eps,
     )
     if a.y_mean is None or b.y_mean is None:
         return combined
@@ -382,12 +409,11 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
     else:
         yx = centred_yx(a) + sign * centred_yx(b)
         _subtract_outer(yx, -scale * dy, dx)
-    return replace(
-        combined,
-        y_mean=a.y_mean + share * dy,
-        yy=a.yy + sign * b.yy + scale * np.outer(dy, dy),
-        yx=yx,
-    )
+    yy = a.yy + sign * b.yy + scale * np.outer(dy, dy)
+    if sign < 0:
+        means = (a.y_mean, b.y_mean)
+        _check_remainder(np.diag(a.yy), np.diag(yy), means, a, n, eps, "reference")
+    return replace(combined, y_mean=a.y_mean + share * dy, yy=yy, yx=yx)
 
 
 def centred_yx(moments: Moments) -> Array:
@@ -450,12 +476,23 @@ def _check_contained(a: Moments, b: Moments, n: int, total: float) -> None:
         )
 
 
-def _check_remainder(before: Array, after: Array, eps: float) -> None:
-    """Refuse a difference with a negative sum of squares: those rows were never in the sum."""
-    slack = 1e4 * eps * before
-    bad = np.flatnonzero(after < -slack)
+def _check_remainder(
+    before: Array,
+    after: Array,
+    means: tuple[Array, Array],
+    whole: Moments,
+    n: int,
+    eps: float,
+    kind: str,
+) -> None:
+    """Refuse a difference whose sums of squares are negative, or left over with no rows left."""
+    mean = np.maximum(np.abs(means[0]), np.abs(means[1]))
+    w = whole.sum_weights
+    # Rounding of the sums of squares, and of the means that they are about.
+    slack = 1e4 * (eps * before + np.sqrt(w * before) * eps * mean + w * (eps * mean) ** 2)
+    bad = np.flatnonzero((after < -slack) | ((after > slack) & (n == 0)))
     if bad.size:
         raise ValueError(
-            f"Cannot subtract: the sum of squares of candidate {bad[0]} would become "
-            f"{after[bad[0]]:g}. These moments were never added."
+            f"Cannot subtract: {n} rows would be left with a sum of squares of "
+            f"{after[bad[0]]:g} in {kind} {bad[0]}. These moments were never added."
         )

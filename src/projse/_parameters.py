@@ -42,11 +42,16 @@ def check_parameters(p: Any) -> None:
             )
     if p.round_size is not None:
         _whole("round_size", p.round_size, 1)
-    if p.batch_size is not None:
-        _whole("batch_size", p.batch_size, 1)
-    if p.n_jobs is not None and (not is_whole(p.n_jobs) or p.n_jobs == 0):
+    check_pass_options(p.n_jobs, p.batch_size)
+
+
+def check_pass_options(n_jobs: Any, batch_size: Any) -> None:
+    """Refuse options of a pass over the rows that make no sense."""
+    if batch_size is not None:
+        _whole("batch_size", batch_size, 1)
+    if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):
         raise ValueError(
-            f"n_jobs={p.n_jobs!r} must be None, a positive number of threads, or -1 for all cores."
+            f"n_jobs={n_jobs!r} must be None, a positive number of threads, or -1 for all cores."
         )
 
 

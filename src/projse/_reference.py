@@ -18,14 +18,12 @@ from numpy.typing import NDArray
 from projse._coordinates import default_tol
 from projse._gram import gram_of
 from projse._moments import Moments
-from projse._source import Rows, refuse_non_finite
+from projse._source import Rows, refuse_non_finite, refuse_overflow
 
 Array = NDArray[Any]
 
 
-def orthonormal_reference(
-    rows: Rows, *, center: bool, rank: int | float | None, tol: float | None
-) -> tuple[Rows, Array]:
+def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
     """Replace the references by orthonormal columns that span the same space.
 
     Parameters
@@ -34,15 +32,13 @@ def orthonormal_reference(
         Dense references; None (one view) takes the candidates.
     center : bool
         Subtract the weighted means.
-    rank, tol
-        As in :func:`projse._coordinates.factor`; ``tol`` is relative to squared singular values.
 
     Returns
     -------
     rows : Rows
         Without rows of weight 0, with references of shape (m, r).
     values : ndarray of shape (r,)
-        Singular values of the normalised references, which a ridge needs.
+        Singular values of the normalised references, which ridge, rank and tol go by.
 
     Notes
     -----
@@ -54,9 +50,9 @@ def orthonormal_reference(
     if sp.issparse(source):
         source = source.toarray()
     Y = np.array(source, dtype=np.float64, order="F")
+    label, names = ("X", rows.feature_names) if rows.Y is None else ("y", rows.target_names)
     if not np.isfinite(Y).all():
-        label, names = ("X", rows.feature_names) if rows.Y is None else ("y", rows.target_names)
-        refuse_non_finite(source, label, names, 0.0)
+        refuse_non_finite(source, label, names)
     weight = rows.weight
     if center:
         # A second subtraction takes out what rounding of a large mean left.
@@ -68,7 +64,9 @@ def orthonormal_reference(
         Y *= root
     eps = np.finfo(source.dtype).eps if source.dtype.kind == "f" else np.finfo(np.float64).eps
     largest_value = np.abs(source).max(axis=0).astype(np.float64)
-    norms = np.sqrt(np.einsum("ij,ij->j", Y, Y))
+    with np.errstate(over="ignore"):
+        norms = np.sqrt(np.einsum("ij,ij->j", Y, Y))
+    refuse_overflow(norms, label, names)
     live = norms > 16 * eps * largest_value * (np.sqrt(len(Y)) if center else 0.0)
     live &= norms > 0
     Y = Y[:, live] / norms[live]
@@ -79,13 +77,7 @@ def orthonormal_reference(
         U = basis @ inner
     else:
         U, values, _ = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)
-    relative = max(m, q, 64) * eps if tol is None else np.sqrt(tol)
-    kept = int(np.count_nonzero(values > relative * values[0])) if q else 0
-    if isinstance(rank, float):
-        share = np.cumsum(values[:kept] ** 2) / np.sum(values[:kept] ** 2)
-        kept = min(kept, int(np.searchsorted(share, rank - 1e-12)) + 1)
-    elif rank is not None:
-        kept = min(kept, rank)
+    kept = int(np.count_nonzero(values > max(m, q, 64) * eps * values[0])) if q else 0
     U = U[:, :kept]
     if root is not None:
         U = U / root

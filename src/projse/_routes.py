@@ -14,7 +14,7 @@ from projse._gram import gram_of
 from projse._kernel import CallableGram, CentredGram, ElementwiseGram, FeatureGram, Kernel
 from projse._moments import Moments, moments_of
 from projse._reference import gram_loses_directions, orthonormal_reference
-from projse._source import Rows, refuse_non_finite
+from projse._source import Rows, refuse_non_finite, refuse_overflow
 
 Array = NDArray[Any]
 
@@ -72,9 +72,7 @@ def from_rows(
     rows: Rows,
     spec: KernelSpec,
     *,
-    alpha: float = 0.0,
-    rank: int | float | None = None,
-    tol: float | None = None,
+    whole_reference: bool = False,
     solver: str = "auto",
     n_conditioned: int = 0,
     n_covariates: int = 0,
@@ -86,6 +84,8 @@ def from_rows(
 
     Parameters
     ----------
+    whole_reference : bool
+        With one view, make the whole Gram matrix of the references too: it will be factored.
     n_conditioned : int
         How many candidates may be conditioned on, at most: decides whether all of ``G_XX`` is
         summed in the same pass.
@@ -98,10 +98,10 @@ def from_rows(
             "no meaning for covariates. Use center_kernel=False."
         )
     if callable(spec.kernel):
-        return Route(_callable_gram(rows, spec, n_covariates), None)
+        return Route(_callable_gram(rows, spec, whole_reference, n_covariates), None)
     m, p = rows.X.shape
     one_view = rows.Y is None
-    whole_reference = one_view and (bool(alpha) or rank is not None)
+    whole_reference = whole_reference and one_view
     options: Any = {"n_jobs": n_jobs, "batch_size": batch_size, "progress": progress}
 
     can_qr = spec.is_linear and not n_covariates and (not one_view or whole_reference)
@@ -114,7 +114,7 @@ def from_rows(
             "use solver='auto'."
         )
     if can_qr and (solver == "qr" or (solver == "auto" and fat)):
-        rows, spectrum = orthonormal_reference(rows, center=spec.center, rank=rank, tol=tol)
+        rows, spectrum = orthonormal_reference(rows, center=spec.center)
         moments = moments_of(rows, **options)
         return Route(from_moments(moments, spec, rows=rows), None, spectrum)
 
@@ -131,7 +131,7 @@ def from_rows(
         and dense_reference
         and gram_loses_directions(rows, moments, spec.center)
     ):
-        basis, spectrum = orthonormal_reference(rows, center=spec.center, rank=rank, tol=tol)
+        basis, spectrum = orthonormal_reference(rows, center=spec.center)
         through_basis = moments_of(basis, **options)
         return Route(from_moments(through_basis, spec, rows=basis), moments, spectrum)
     gram = from_moments(
@@ -144,7 +144,9 @@ def from_rows(
     return Route(gram, moments)
 
 
-def _callable_gram(rows: Rows, spec: KernelSpec, n_covariates: int) -> FeatureGram:
+def _callable_gram(
+    rows: Rows, spec: KernelSpec, whole_reference: bool, n_covariates: int
+) -> FeatureGram:
     """Evaluate a user's kernel on the columns as ``center`` and ``scale`` leave them."""
     assert callable(spec.kernel)
     if rows.is_sparse:
@@ -154,7 +156,7 @@ def _callable_gram(rows: Rows, spec: KernelSpec, n_covariates: int) -> FeatureGr
         )
     rows = rows.counted()
     X = _columns(rows.X, rows.weight, spec, "X", rows.feature_names)
-    Y = None
+    Y = X if whole_reference and rows.Y is None else None
     if rows.Y is not None:
         Y = rows.Y if isinstance(rows.Y, np.ndarray) else rows.Y.toarray()
         Y = _columns(Y, rows.weight, spec, "y", rows.target_names)
@@ -167,13 +169,15 @@ def _columns(
 ) -> Array:
     columns = np.array(A, dtype=np.float64)
     if not np.isfinite(columns).all():
-        refuse_non_finite(A, label, names, 0.0)
+        refuse_non_finite(A, label, names)
     size = np.abs(columns).max(axis=0, initial=0.0)
     if spec.center:
         columns -= np.average(columns, axis=0, weights=weight)
     if weight is not None:
         columns *= np.sqrt(weight)[:, None]
-    norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+    with np.errstate(over="ignore"):
+        norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+    refuse_overflow(norms, label, names)
     rounding = 16 * np.finfo(np.float64).eps * size * np.sqrt(len(columns))
     constant = norms <= (rounding if spec.center else 0.0)
     columns[:, constant] = 0.0

@@ -294,12 +294,11 @@ def greedy(
 
 def _in_order(deflation: Deflation, forced: Array, n_candidates: int) -> Iterator[Pick]:
     """Yield the forced picks; one that has nothing left of it takes no direction out."""
-    scores = deflation.scores()
-    initial = scores.copy()
+    initial = deflation.scores()
     for j in forced.tolist():
-        yield Pick(j, float(np.clip(scores[j], 0.0, 1.0)), float("nan"), n_candidates)
+        # From scratch each time: a forced pick may have all but vanished.
+        score = float(deflation.scores()[j])
+        yield Pick(j, min(score, 1.0), float("nan"), n_candidates)
         n_candidates -= 1
-        if scores[j] > deflation.floor(j, float(initial[j])):
+        if score > deflation.floor(j, float(initial[j])):
             deflation.take(j)
-            c = deflation.latest()
-            scores = np.maximum(scores - c * c, 0.0)

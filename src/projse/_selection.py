@@ -59,6 +59,11 @@ class Plan:
     degrees: float = float("nan")
     significance: float | None = None
 
+    @property
+    def needs_factor(self) -> bool:
+        """Whether the directions of the references are weighed or cut."""
+        return bool(self.alpha) or self.rank is not None or self.tol is not None
+
 
 @dataclass
 class Selection:
@@ -88,8 +93,8 @@ class ReferenceSpace:
         self.gram = gram
         self.plan = plan
         self.conditioning = Conditioning(gram)
-        # Without ridge or truncation, one view needs no factor: its search is pivoted Cholesky.
-        self.by_cholesky = plan.one_view and not plan.alpha and plan.rank is None
+        # One view needs no factor of its own Gram matrix: its search is pivoted Cholesky.
+        self.by_cholesky = plan.one_view and not plan.needs_factor
         self.largest: float | None = None
         if gram.n_covariates:
             n = gram.n_y - gram.n_covariates
@@ -102,8 +107,8 @@ class ReferenceSpace:
             return CholeskyDeflation(conditioning), int((~conditioning.vanished).sum())
         plan, gram = self.plan, self.gram
         K = conditioning.reference()
-        # A ridge weighs the directions of the references themselves, not those of their basis.
-        spectrum = plan.spectrum if plan.alpha else None
+        # Ridge and truncation go by the directions of the references, not those of their basis.
+        spectrum = plan.spectrum if plan.needs_factor else None
         if spectrum is not None:
             K = K * np.outer(spectrum, spectrum)
         kept = factor(
@@ -119,11 +124,11 @@ class ReferenceSpace:
         conditioned = conditioning if conditioning.rank else None
         F = kept.F if spectrum is None else kept.F * spectrum
         R = coordinates(gram, F, conditioned)
-        smallest = max(kept.smallest + plan.alpha, np.finfo(np.float64).tiny)
+        smallest = kept.smallest + plan.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
             R,
             noise=gram.noise / np.sqrt(smallest) * conditioning.scale,
-            relative_noise=64 * gram.eps * np.sqrt(kept.largest / smallest),
+            relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
         )
         return deflation, kept.rank
 

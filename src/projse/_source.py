@@ -158,8 +158,8 @@ def _is_numeric_column(X: Any, name: Any, dtype: Any) -> bool:
     return getattr(dtype, "kind", "f") in "biuf"
 
 
-def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None, eps: float) -> None:
-    """Raise a ValueError that names the columns holding NaN or infinity, or overflowing.
+def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None) -> None:
+    """Raise a ValueError that names the columns holding NaN or infinity.
 
     Called when a sum came out as not finite: the search for the culprits may be slow.
     """

@@ -8,6 +8,7 @@ nearly full of large values; those take less memory as dense columns anyway, and
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ NEARLY_FULL = 0.5
 BATCH_ELEMENTS = 1 << 20
 
 
-def weighted_mean(A: Any, weight: Array | None, sum_weights: float) -> Array:
-    """Weighted mean of each column, shape (n,)."""
-    if weight is None:
-        weight = np.ones(A.shape[0])
-    return np.asarray(A.T @ weight, dtype=np.float64).ravel() / sum_weights
+def weighted_mean(A: sp.csr_array, weight: Array | None, total: float) -> Array:
+    """Weighted mean of each sparse column, shape (n,), corrected once for its own rounding."""
+    w = np.ones(A.shape[0]) if weight is None else weight
+    mean = np.asarray(A.T @ w, dtype=np.float64).ravel() / total
+    stored, filled = _stored_sums(A, w, lambda values, columns: values - mean[columns])
+    return mean + (stored - (total - filled) * mean) / total
 
 
 def centred_square(A: sp.csr_array, mean: Array, weight: Array | None, total: float) -> Array:
@@ -34,13 +36,22 @@ def centred_square(A: sp.csr_array, mean: Array, weight: Array | None, total: fl
 
     Stored entries are centred one by one; the implicit zeros add ``w x̄²`` each.
     """
-    data = A.data.astype(np.float64)
-    rows = np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-    w = np.ones_like(data) if weight is None else weight[rows]
-    n = A.shape[1]
-    stored = np.bincount(A.indices, weights=w * (data - mean[A.indices]) ** 2, minlength=n)
-    filled = np.bincount(A.indices, weights=w, minlength=n)
+    w = np.ones(A.shape[0]) if weight is None else weight
+    stored, filled = _stored_sums(A, w, lambda values, columns: (values - mean[columns]) ** 2)
     return stored + np.maximum(total - filled, 0.0) * mean**2
+
+
+def _stored_sums(
+    A: sp.csr_array, w: Array, function: Callable[[Array, Array], Array]
+) -> tuple[Array, Array]:
+    """Sum ``w f(value, column)`` and ``w`` over the stored entries of each column."""
+    n = A.shape[1]
+    entry_weights = np.repeat(w, np.diff(A.indptr))
+    values = function(A.data, A.indices)
+    values *= entry_weights
+    stored = np.bincount(A.indices, weights=values, minlength=n)
+    filled = np.bincount(A.indices, weights=entry_weights, minlength=n)
+    return stored, filled
 
 
 def centred_cross(
@@ -51,15 +62,15 @@ def centred_cross(
     Costs the sparse products plus one dense batch of rows.
     """
     if not sp.issparse(A):
-        return _dense_by_sparse(A, B, a_mean, weight)
+        return _dense_by_sparse(A, B, a_mean, b_mean, weight)
     if not sp.issparse(B):
-        return _dense_by_sparse(B, A, b_mean, weight).T
+        return _dense_by_sparse(B, A, b_mean, a_mean, weight).T
     cross = raw_cross(A, B, weight).toarray()
     cross -= total * np.outer(a_mean, b_mean)
     if (full := _nearly_full(B)).size:
-        cross[:, full] = _dense_by_sparse(B[:, full], A, b_mean[full], weight).T
+        cross[:, full] = _dense_by_sparse(B[:, full], A, b_mean[full], a_mean, weight).T
     if (full := _nearly_full(A)).size:
-        cross[full] = _dense_by_sparse(A[:, full], B, a_mean[full], weight)
+        cross[full] = _dense_by_sparse(A[:, full], B, a_mean[full], b_mean, weight)
     return cross
 
 
@@ -74,16 +85,31 @@ def _nearly_full(A: sp.csr_array) -> Array:
     return np.flatnonzero(counts > NEARLY_FULL * A.shape[0])
 
 
-def _dense_by_sparse(A: Any, B: sp.csr_array, a_mean: Array, weight: Array | None) -> Array:
-    """Return ``Σ w (a − ā) bᵀ``; A (dense, or sparse columns to be densified) goes in batches."""
+def _dense_by_sparse(
+    A: Any, B: sp.csr_array, a_mean: Array, b_mean: Array, weight: Array | None
+) -> Array:
+    """Return the centred products of A (dense, or sparse columns to be densified) with sparse B.
+
+    A goes in batches of rows; so do those columns of B that are nearly full.
+    """
     m, n_a = A.shape
     out = np.zeros((B.shape[1], n_a))
-    step = max(1, BATCH_ELEMENTS // max(n_a, 1))
+    full = _nearly_full(B)
+    in_full = np.zeros((len(full), n_a))
+    sums = np.zeros(n_a)
+    step = max(1, BATCH_ELEMENTS // max(n_a + len(full), 1))
     for start in range(0, m, step):
         rows = slice(start, start + step)
         batch = A[rows].toarray() if sp.issparse(A) else A[rows]
         batch = np.subtract(batch, a_mean, dtype=np.float64)
         if weight is not None:
             batch *= weight[rows, None]
-        out += B[rows].T @ batch
+        part = B[rows]
+        out += part.T @ batch
+        sums += batch.sum(axis=0)
+        if full.size:
+            in_full += (part[:, full].toarray() - b_mean[full]).T @ batch
+    # The centred factor sums to its rounding, which a large mean of the other would magnify.
+    out -= np.outer(b_mean, sums)
+    out[full] = in_full
     return out.T

@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 
 from projse._routes import KernelSpec, from_rows
 from projse._selection import Plan, ReferenceSpace
-from projse._source import make_rows
+from projse._source import make_rows, refuse_non_numeric_columns
 
 
 def subspace_correlation(X: Any, Y: Any, center: bool = True) -> NDArray[np.float64]:
@@ -39,6 +39,7 @@ def subspace_correlation(X: Any, Y: Any, center: bool = True) -> NDArray[np.floa
     >>> subspace_correlation(X, 2 * X[:, 0] + 5).round(6).tolist()
     [1.0, 0.0]
     """
+    refuse_non_numeric_columns(X)
     X = check_array(
         X,
         accept_sparse=("csr", "csc"),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from functools import cache
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -38,22 +37,16 @@ def effective_n_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def blas_threads(n: int) -> AbstractContextManager[Any]:
-    """Limit BLAS to ``n`` threads within a ``with`` block."""
-    context: AbstractContextManager[Any] = _controller().limit(limits=n, user_api="blas")
-    return context
-
-
 def ordered_map(
-    function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int, blas: int = 1
+    function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int
 ) -> Iterator[Result]:
     """Apply ``function`` in a pool, yielding results in the order of the tasks.
 
     The fixed order is what makes a sum of the results independent of the number of threads.
-    Each worker calls BLAS with ``blas`` threads, one by default: many small products in parallel
-    beat one product that BLAS itself splits (see ``benchmarks/``).
+    Each worker calls BLAS with one thread: many small products in parallel beat one product that
+    BLAS itself splits (see ``benchmarks/``).
     """
-    with blas_threads(blas):
+    with _controller().limit(limits=1, user_api="blas"):
         if n_threads == 1 or len(tasks) == 1:
             yield from map(function, tasks)
             return
