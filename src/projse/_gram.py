@@ -90,7 +90,7 @@ def gram_of(
     """
     w = moments.sum_weights
     x_mean = moments.x_mean
-    xx_diag = _squared_norms(moments.xx_diag, x_mean, moments, center)
+    xx_diag = _squared_norms(moments.xx_diag, x_mean, moments.x_peak, moments, center)
     x_rows: XRows | None = None
     if moments.xx is not None:
         xx = moments.xx
@@ -115,7 +115,7 @@ def gram_of(
     if not center:
         yy = yy + w * np.outer(y_mean, y_mean)
     else:
-        norms = _squared_norms(np.diag(yy), y_mean, moments, center)
+        norms = _squared_norms(np.diag(yy), y_mean, moments.y_peak, moments, center)
         if (norms == 0).any():
             yy = yy * np.outer(norms > 0, norms > 0)
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
@@ -123,12 +123,19 @@ def gram_of(
     return LinearGram(yy, moments.yx, a, b, xx_diag, x_rows, moments.eps)
 
 
-def _squared_norms(centred: Array, mean: Array, moments: Moments, center: bool) -> Array:
-    """Squared norms, with 0 for variables whose spread is within the rounding of their mean."""
+def _squared_norms(
+    centred: Array, mean: Array, peak: Array | None, moments: Moments, center: bool
+) -> Array:
+    """Squared norms, with 0 for variables whose spread is within rounding.
+
+    Rounding comes from a large mean, or from a larger sum that rows were taken out of.
+    """
     w = moments.sum_weights
     if not center:
         return centred + w * mean**2
     rounding = w * (16 * moments.eps * mean) ** 2
+    if peak is not None:
+        rounding = np.maximum(rounding, 64 * moments.eps * peak)
     return np.where(centred > rounding, centred, 0.0)
 
 

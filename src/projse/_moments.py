@@ -62,6 +62,9 @@ class Moments:
         Class labels, when the references are their indicators. Sums take the union.
     eps : float
         Unit roundoff of the products: that of float32 where float32 rows were multiplied.
+    x_peak, y_peak : ndarray of shape (n_x,), (n_y,) or None
+        Largest sums of squares that a difference came from: its rounding is a share of them. None
+        where nothing was subtracted.
 
     Examples
     --------
@@ -89,6 +92,8 @@ class Moments:
     target_names: tuple[str, ...] | None = None
     classes: Array | None = None
     eps: float = float(np.finfo(np.float64).eps)
+    x_peak: Array | None = None
+    y_peak: Array | None = None
 
     @classmethod
     def from_arrays(
@@ -388,7 +393,8 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
     xx_diag = a.xx_diag + sign * b.xx_diag + scale * dx**2
     eps = max(a.eps, b.eps)
     if sign < 0:
-        _check_remainder(a.xx_diag, xx_diag, (a.x_mean, b.x_mean), a, n, eps, "candidate")
+        before = a.xx_diag if a.x_peak is None else np.maximum(a.xx_diag, a.x_peak)
+        _check_remainder(before, xx_diag, (a.x_mean, b.x_mean), a.sum_weights, n, eps, "candidate")
     combined = replace(
         a,
         n_samples=n,
@@ -399,6 +405,7 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
         feature_names=a.feature_names or b.feature_names,
         target_names=a.target_names or b.target_names,
         eps=eps,
+        x_peak=_peak(a.x_peak, b.x_peak, a.xx_diag, sign),
     )
     if a.y_mean is None or b.y_mean is None:
         return combined
@@ -412,8 +419,16 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
     yy = a.yy + sign * b.yy + scale * np.outer(dy, dy)
     if sign < 0:
         means = (a.y_mean, b.y_mean)
-        _check_remainder(np.diag(a.yy), np.diag(yy), means, a, n, eps, "reference")
-    return replace(combined, y_mean=a.y_mean + share * dy, yy=yy, yx=yx)
+        before = np.diag(a.yy) if a.y_peak is None else np.maximum(np.diag(a.yy), a.y_peak)
+        _check_remainder(before, np.diag(yy), means, a.sum_weights, n, eps, "reference")
+    y_peak = _peak(a.y_peak, b.y_peak, np.diag(a.yy), sign)
+    return replace(combined, y_mean=a.y_mean + share * dy, yy=yy, yx=yx, y_peak=y_peak)
+
+
+def _peak(a: Array | None, b: Array | None, squares: Array, sign: int) -> Array | None:
+    """Return the largest sums of squares in the history of a sum or a difference."""
+    peaks = [peak for peak in (a, b, squares if sign < 0 else None) if peak is not None]
+    return np.max(peaks, axis=0) if peaks else None
 
 
 def centred_yx(moments: Moments) -> Array:
@@ -446,6 +461,10 @@ def _spread_classes(moments: Moments, union: Array) -> Moments:
     assert moments.classes is not None
     place = np.searchsorted(union, moments.classes)
     k = len(union)
+    y_peak = None
+    if moments.y_peak is not None:
+        y_peak = np.zeros(k)
+        y_peak[place] = moments.y_peak
     y_mean = np.zeros(k)
     y_mean[place] = moments.y_mean
     yy = np.zeros((k, k))
@@ -463,6 +482,7 @@ def _spread_classes(moments: Moments, union: Array) -> Moments:
         y_mean=y_mean,
         yy=yy,
         yx=yx,
+        y_peak=y_peak,
         classes=union,
         target_names=tuple(str(c) for c in union),
     )
@@ -480,14 +500,13 @@ def _check_remainder(
     before: Array,
     after: Array,
     means: tuple[Array, Array],
-    whole: Moments,
+    w: float,
     n: int,
     eps: float,
     kind: str,
 ) -> None:
     """Refuse a difference whose sums of squares are negative, or left over with no rows left."""
     mean = np.maximum(np.abs(means[0]), np.abs(means[1]))
-    w = whole.sum_weights
     # Rounding of the sums of squares, and of the means that they are about.
     slack = 1e4 * (eps * before + np.sqrt(w * before) * eps * mean + w * (eps * mean) ** 2)
     bad = np.flatnonzero((after < -slack) | ((after > slack) & (n == 0)))

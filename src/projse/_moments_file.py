@@ -39,7 +39,7 @@ MAGIC = b"projse-moments\n"
 VERSION = 1
 DIGEST_SIZE = hashlib.sha256().digest_size
 PREFIX = struct.Struct("<IQ")
-ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
+ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak")
 CSC_PARTS = ("data", "indices", "indptr")
 CLASS_KINDS = "biufUS"
 

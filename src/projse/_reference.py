@@ -62,12 +62,13 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
     root = None if weight is None else np.sqrt(weight)[:, None]
     if root is not None:
         Y *= root
-    eps = np.finfo(source.dtype).eps if source.dtype.kind == "f" else np.finfo(np.float64).eps
+    dtype = source.dtype if source.dtype.kind == "f" else np.float64
+    stored = float(np.finfo(dtype).eps)
     largest_value = np.abs(source).max(axis=0).astype(np.float64)
     with np.errstate(over="ignore"):
         norms = np.sqrt(np.einsum("ij,ij->j", Y, Y))
     refuse_overflow(norms, label, names)
-    live = norms > 16 * eps * largest_value * (np.sqrt(len(Y)) if center else 0.0)
+    live = norms > 16 * stored * largest_value * (np.sqrt(len(Y)) if center else 0.0)
     live &= norms > 0
     Y = Y[:, live] / norms[live]
     m, q = Y.shape
@@ -77,7 +78,7 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
         U = basis @ inner
     else:
         U, values, _ = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)
-    kept = int(np.count_nonzero(values > max(m, q, 64) * eps * values[0])) if q else 0
+    kept = int(np.count_nonzero(values > singular_cut(m, q, stored) * values[0])) if q else 0
     U = U[:, :kept]
     if root is not None:
         U = U / root
@@ -130,12 +131,21 @@ def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:
         sums += w @ image
     if center:
         lengths -= sums**2 / moments.sum_weights
-    eps = max(moments.eps, float(np.finfo(np.float64).eps))
-    # Rounding of the stored values themselves, which a large mean magnifies.
+    # Rounding of the stored values, which a large mean magnifies, and of a basis made from them.
     offset = np.abs(shift[live]) * np.sqrt(moments.sum_weights) / norms[live]
-    magnitude = 1.0 + float(offset.max())
-    rounding = max(m, len(K), 64) * eps * np.sqrt(values[-1])
-    return bool((np.sqrt(np.maximum(lengths, 0.0)) > rounding + 4 * eps * magnitude * len(K)).any())
+    stored = 4 * moments.eps * (1.0 + float(offset.max())) * len(K)
+    cut = singular_cut(m, len(K), moments.eps) * np.sqrt(values[-1])
+    return bool((np.sqrt(np.maximum(lengths, 0.0)) > cut + stored).any())
+
+
+def singular_cut(m: int, q: int, stored: float) -> float:
+    """Relative size below which a singular value of m × q references is rounding.
+
+    The arithmetic is in float64, but values stored with unit roundoff ``stored`` are known no
+    better than that.
+    """
+    eps = float(np.finfo(np.float64).eps)
+    return max(max(m, q, 64) * eps, 4 * stored if stored > eps else 0.0)
 
 
 def _reciprocal_condition(K: Array) -> float:
