@@ -350,6 +350,8 @@ def test_squares_that_overflow_are_refused_by_column(form, size, options):
         options = {"kernel": lambda A, B: A.T @ B}
     refuse_fit("Column 6 of X", "overflow", "divide", X=form(X), parameters=options)
     refuse_fit("Column 1 of y", "overflow", "divide", y=form(Y), parameters=options)
+    if options == {}:
+        refuse_fit("Column 0 of covariates", "overflow", covariates=size * X[:, 0])
 
 
 # Streams

@@ -311,13 +311,14 @@ def test_ridge_and_rank_are_the_same_by_gram_and_by_rows(seed, variant, solver):
 def test_weights_are_repetitions(seed, kernel):
     rng = np.random.default_rng([seed, 7])
     agreement = Agreement()
+    is_linear, is_callable = kernel["kernel"] == "linear", callable(kernel["kernel"])
     for variant in VARIANTS:
-        for make in (np.asarray, sp.csr_array):
-            if callable(kernel["kernel"]) and make is not np.asarray:
-                continue
+        routes = [(np.asarray, "auto")] + [(sp.csr_array, "auto")] * (not is_callable)
+        routes += [(np.asarray, "qr")] * (is_linear and "center_kernel" not in variant)
+        for make, solver in routes:
             X, Y = kernel_problem(rng)
             weight = rng.integers(0, 4, len(X))
-            selector = ProjSe(8, exhausted="stop", **kernel, **variant)
+            selector = ProjSe(8, exhausted="stop", solver=solver, **kernel, **variant)
             got = fit(selector, make(X), make(Y), sample_weight=weight)
             repeated = np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)
             want = by_fit(*repeated, **kernel, **variant)

@@ -192,8 +192,7 @@ def test_restart_uses_the_same_space_again(seed):
 def test_stop_warns_when_it_selects_fewer(seed):
     X, Y = problem(np.random.default_rng([seed, 7]))
     with pytest.warns(RankExhaustedWarning, match="Selected 3 of 9"):
-        got = ProjSe(9, exhausted="stop").fit(X, Y)
-    assert len(got.selected_) == 3
+        assert len(ProjSe(9, exhausted="stop").fit(X, Y).selected_) == 3
     with pytest.warns(RankExhaustedWarning, match="with_xx=True"):
         ProjSe(9).fit_moments(Moments.from_arrays(X, Y, with_xx=False))
 
@@ -210,6 +209,18 @@ def test_combinations_of_picks_are_never_picked(seed, route, round_size):
     X[:, 9:] = X[:, [0, 1, 2]] * [2.0, -1e-3, 1e4]  # copies
     got = ROUTES[route](ProjSe(12, round_size=round_size), X, Y)
     assert sorted(got.selected_ % 9) == list(range(9))
+
+
+def test_rounding_is_never_picked(seed):
+    """Small whole numbers: what is left of them is either nothing or a good deal."""
+    rng = np.random.default_rng([seed, 20])
+    for _ in range(60):
+        X, y = rng.integers(-1, 3, (6, 8)).astype(float), rng.integers(0, 2, (6, 1)).astype(float)
+        y[0], y[1] = 0, 1
+        picks = fit(ProjSe(8, round_size=2), X).selected_
+        assert np.linalg.matrix_rank(residuals(X)[:, picks]) == len(picks)
+        scores = fit(ProjSe(5, kernel="poly"), X[:, :5] > 0, y).scores_
+        assert scores.min(initial=1.0) > 1e-24
 
 
 # Include, exclude, covariates

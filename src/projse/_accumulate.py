@@ -22,8 +22,8 @@ from projse._threads import effective_n_threads, ordered_map
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
-BATCH_BYTES = 1 << 20
-"""Rows of [Y X] that one batch holds, in bytes: about half of a core's second-level cache."""
+BATCH_BYTES = 3 << 18
+"""Rows of [Y X] that one batch holds, in bytes: with its squares, a core's second-level cache."""
 
 TILE_COLUMNS = 1024
 """A wider X is handled in tiles of about this many columns, each by one thread."""
@@ -275,6 +275,7 @@ def _add_rows(
     x_batches = _Columns(X, x_shift, dtype, size)
     y_batches = None if Y is None or sparse_y else _Columns(Y, y_shift, dtype, size)
     ones = np.ones(size, dtype=dtype)
+    squares: Array | None = None
     for begin in range(start, stop, batch_size):
         end = min(begin + batch_size, stop)
         x = x_batches(begin, end)
@@ -295,6 +296,14 @@ def _add_rows(
             w = w.astype(dtype)
         sums.n_samples += len(w)
         wider, x = x, x[:, : len(sums.x)]
+        if sums.xx is None:
+            # First, because a plain loop brings rows into the cache faster than BLAS does; and
+            # not by einsum, which lets no other thread run.
+            if squares is None:
+                squares = np.empty_like(x)
+            square = np.multiply(x, x, out=squares[: len(x)])
+            sums.xx_diag += w @ square
+        sums.x += w @ x
         if y is not None:
             left = _weighted(y, weight, w)
             sums.yx += left.T @ x
@@ -302,15 +311,10 @@ def _add_rows(
                 product = left.T @ y
                 sums.yy += product.toarray() if sparse_y else product
                 sums.y += y.T @ w if sparse_y else w @ y
-        sums.x += w @ x
         if sums.xx is not None:
             product = _weighted(wider, weight, w).T @ x
             sums.xx += product
             sums.xx_diag += np.diagonal(product)
-        elif weight is None:
-            sums.xx_diag += np.einsum("ij,ij->j", x, x)
-        else:
-            sums.xx_diag += w @ (x * x)
 
 
 def _weighted(rows: Any, weight: Array | None, w: Array) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse._source import Rows
+from projse._source import Rows, refuse_overflow
 from projse._targets import encode_targets, is_categorical, is_missing
 
 Array = NDArray[Any]
@@ -52,6 +52,10 @@ def _as_columns(covariates: Any, rows: Rows) -> Array:
         if n_bad:
             raise ValueError(
                 f"{label} contains NaN or infinity in {n_bad} rows; fill them in, or drop them."
+            )
+        with np.errstate(over="ignore"):
+            refuse_overflow(
+                np.square(Y if counted is None else Y[counted]).sum(axis=0), label, None
             )
         encoded.append(Y)
     if not encoded:
