@@ -92,7 +92,7 @@ def _whole(make_x, make_y, **parameters):
 
 def _in_batches(make):
     def route(selector, X, Y):
-        cuts = [0, 3, len(X) // 2, len(X)]
+        cuts = [0, 1, len(X) // 3, len(X)]  # one row has no spread
         for start, stop in pairwise(cuts):
             part = slice(start, stop)
             selector.partial_fit(make(X[part]), None if Y is None else make(Y[part]))

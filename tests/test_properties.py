@@ -223,14 +223,17 @@ def test_weights_are_repetitions_and_zero_is_removal(drawn, data, exhausted, ker
     check(got, want, rtol=1e-7)
 
 
+@pytest.mark.parametrize("exhausted", ["residual", "stop"])  # with and without sums for K_XX
 @pytest.mark.parametrize("batch_size", [None, 100])
-def test_any_number_of_first_rows_may_weigh_nothing(seed, batch_size):
+def test_any_rows_may_weigh_nothing(seed, batch_size, exhausted):
     rng = np.random.default_rng(seed)
     X, Y = problem(rng, m=900)
-    weight = np.repeat([0.0, 1.0], [600, 300])
-    want = ProjSe(8).fit(X[600:], Y[600:])
-    X[:600], Y[:600] = np.nan, np.nan
-    got = ProjSe(8, batch_size=batch_size).fit(X, Y, sample_weight=weight)
+    gone = rng.random(900) < 0.3
+    gone[:450] = True
+    want = fit(ProjSe(8, exhausted=exhausted), X[~gone], Y[~gone])
+    X[gone], Y[gone] = np.nan, np.inf
+    selector = ProjSe(8, exhausted=exhausted, batch_size=batch_size)
+    got = fit(selector, X, Y, sample_weight=1.0 - gone)
     check(got, want, near=1e-6)
     same(got.moments_, want.moments_)
 

@@ -251,7 +251,8 @@ def _dense_moments(
                 break
             dtype = np.dtype(np.float64)
             continue
-        if not (np.isfinite(sums.xx_diag).all() and np.isfinite(y_squares).all()):
+        finite = [np.isfinite(part).all() for part in (sums.xx_diag, y_squares, sums.y)]
+        if not all(finite):
             counted = rows.counted()
             refuse_non_finite(counted.X, "X", rows.feature_names)
             refuse_overflow(sums.xx_diag, "X", rows.feature_names)
