@@ -221,6 +221,16 @@ class Conditioning:
         n = self.gram.n_y - self.gram.n_covariates
         return K[:n, :n]
 
+    def noise(self) -> Array:
+        """Return the rounding of an entry of ``K_YX|S`` a candidate, normalised like the entry.
+
+        A difference is known to the rounding of what was subtracted, however small it is itself.
+        """
+        subtracted = np.sqrt(np.einsum("ij,ij->j", self.A, self.A))
+        subtracted *= np.sqrt(np.einsum("ij,ij->j", self.B, self.B).max(initial=0.0))
+        noise: Array = np.maximum(self.gram.noise, 256 * self.gram.eps * subtracted) * self.scale
+        return noise
+
     def x_row(self, j: int) -> Array:
         """Row j of ``K_XX|S``, normalised."""
         row = self.gram.x_rows(np.array([j]))[0]

@@ -170,9 +170,11 @@ class ElementwiseGram(FeatureGram):
 
     def mean_distance(self) -> float:
         """Mean distance between the references, or of one reference to the candidates."""
+        if self.gram.n_y == 0:
+            return self._mean_candidate_distance()
         n = self.n_y - self.n_covariates
         if n == 0:
-            return self._mean_candidate_distance()
+            return 1.0
         gy = self._gy[:n]
         if n > 1:
             distances = self._distances(self._cosines_yy[:n, :n].copy(), gy, gy)

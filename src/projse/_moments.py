@@ -262,6 +262,9 @@ def _dense_moments(
     w = sums.weight
     dx, dy = sums.x / w, sums.y / w
     one_view = rows.Y is None
+    if sparse_y:
+        counted = rows.counted()
+        y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
     moments = Moments(
         n_samples=sums.n_samples,
         sum_weights=w,
@@ -273,11 +276,7 @@ def _dense_moments(
         xx=None if sums.xx is None else _subtract_outer(sums.xx, w * dx, dx),
         eps=float(np.finfo(dtype).eps),
     )
-    if not sparse_y:
-        return moments
-    counted = rows.counted()
-    y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
-    return replace(moments, y_mean=y_mean, yy=yy)
+    return replace(moments, y_mean=y_mean, yy=yy) if sparse_y else moments
 
 
 def _sparse_second_moment(

@@ -136,7 +136,9 @@ class CholeskyDeflation:
         return self.L[self._used - 1]
 
     def floor(self, j: int, initial: float) -> float:
-        return 8 * max(self._used, 16) * self.conditioning.gram.eps
+        # Entries are known to eps of the whole variable, of which conditioning left a part.
+        eps = self.conditioning.gram.eps * self.conditioning.scale[j] ** 2
+        return float(8 * max(self._used, 16) * eps)
 
 
 @dataclass

@@ -127,7 +127,7 @@ class ReferenceSpace:
         smallest = kept.smallest + plan.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
             R,
-            noise=gram.noise / np.sqrt(smallest) * conditioning.scale,
+            noise=conditioning.noise() / np.sqrt(smallest),
             relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
         )
         return deflation, kept.rank
