@@ -116,6 +116,7 @@ class CholeskyDeflation:
         self.n = conditioning.gram.n_x
         self.L = np.empty((0, self.n))
         self._used = 0
+        self._largest_scale = 1.0
 
     def scores(self) -> Array:
         initial = (~self.conditioning.vanished).astype(np.float64)
@@ -131,14 +132,15 @@ class CholeskyDeflation:
             self.L = np.concatenate([self.L, np.empty((max(16, self._used), self.n))])
         self.L[self._used] = row
         self._used += 1
+        self._largest_scale = max(self._largest_scale, float(self.conditioning.scale[j]))
 
     def latest(self, gathered: Array | None = None) -> Array:
         return self.L[self._used - 1]
 
     def floor(self, j: int, initial: float) -> float:
-        # Entries are known to eps of the whole variable, of which conditioning left a part.
-        eps = self.conditioning.gram.eps * self.conditioning.scale[j] ** 2
-        return float(8 * max(self._used, 16) * eps)
+        # Entries are known to eps of the whole variables, of which conditioning left a part.
+        scale = max(float(self.conditioning.scale[j]), self._largest_scale)
+        return 8 * max(self._used, 16) * self.conditioning.gram.eps * scale**2
 
 
 @dataclass
