@@ -28,6 +28,9 @@ BATCH_BYTES = 3 << 18
 TILE_COLUMNS = 1024
 """A wider X is handled in tiles of about this many columns, each by one thread."""
 
+ROWS_A_CLASS = 8
+"""With fewer rows a class than this, on average, indicators are multiplied as a sparse matrix."""
+
 SMALL_PRODUCT = 1_000_000
 """OpenBLAS multiplies without repacking while rows × columns × depth stay within this."""
 
@@ -90,6 +93,8 @@ def choose_shift(head: Array, dtype: np.dtype[Any]) -> Array | None:
     standard deviations. The first rows decide; a shift anywhere inside the data's range is a good
     one, so a drift after them does no harm.
     """
+    if head.dtype.itemsize == 1:
+        return None  # sums of bytes and of their squares are exact
     head = np.asarray(head, dtype=np.float64)
     mean = head.mean(axis=0)
     if np.all(np.abs(mean) <= 2 * head.std(axis=0)):
@@ -156,6 +161,7 @@ def accumulate_dense(
     n_jobs: int | None = None,
     batch_size: int | None = None,
     dtype: np.dtype[Any] | None = None,
+    codes: Array | None = None,
     progress: Progress | None = None,
 ) -> tuple[Sums, Array, Array]:
     """Sum the products of the columns of ``[Y X]`` over all rows.
@@ -171,6 +177,9 @@ def accumulate_dense(
         Non-negative row weights.
     with_xx : bool
         Also sum the p × p products of X with itself.
+    codes : ndarray of int of shape (m,) or None
+        The column of Y that holds a row's one entry, where Y are the indicators of classes: the
+        products are then sums over the rows of each class.
     n_jobs, batch_size, dtype, progress
         Threads, rows a batch, the dtype of the products, and a callback ``(done, total)``.
 
@@ -190,14 +199,17 @@ def accumulate_dense(
     q = 0 if Y is None else Y.shape[1]
     if dtype is None:
         dtype = product_dtype(X, None if sparse_y else Y)
-    wide = p > TILE_COLUMNS
-    n_tiles = -(-p // TILE_COLUMNS)
+    by_class = codes is not None and m >= ROWS_A_CLASS * q
+    # Sums over classes do little with each value: fewer and longer loops are worth more than cache.
+    tile_columns = 4 * TILE_COLUMNS if by_class else TILE_COLUMNS
+    wide = p > tile_columns
+    n_tiles = -(-p // tile_columns)
     cuts = [p * i // n_tiles for i in range(n_tiles + 1)]
     tiles = [slice(a, b) for a, b in pairwise(cuts)]
     if batch_size is None:
         width = p // n_tiles + (0 if sparse_y else q)
         batch_size = int(np.clip(BATCH_BYTES // (width * dtype.itemsize), 128, 8192))
-        if wide:
+        if wide and not by_class:
             # The sums are large: a longer batch spreads the cost of adding to them.
             batch_size = max(batch_size, 1024)
         depth = small_depth(q, p)
@@ -209,33 +221,45 @@ def accumulate_dense(
     x_shift = choose_shift(X[head], dtype)
     y_shift = None if Y is None or sparse_y else choose_shift(Y[head], dtype)
 
+    order: Array | None = None
+    if by_class and codes is not None:
+        order = np.argsort(codes, kind="stable")
+        if weight is not None:
+            order = order[weight[order] > 0]
+    n_rows = m if order is None else len(order)
     n_threads = effective_n_threads(n_jobs)
-    n_batches = -(-m // batch_size)
+    n_batches = -(-n_rows // batch_size)
     n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // 4))
-    edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [m]
+    edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [n_rows]
 
     def add_rows(into: Sums, start: int, stop: int, columns: slice) -> Sums:
         # All of C_XX takes each tile with the columns from its first one on: half the products.
         used = slice(columns.start, p) if with_xx else columns
-        _add_rows(
-            into,
-            X[:, used],
-            Y,
-            weight,
-            (start, stop),
-            None if x_shift is None else x_shift[used],
-            y_shift,
-            dtype,
-            batch_size,
-            with_yy=columns.start == 0,
-        )
+        shift = None if x_shift is None else x_shift[used]
+        first = columns.start == 0
+        if order is not None and codes is not None:
+            rows = order[start:stop]
+            _add_classes(into, X[:, used], codes, weight, rows, shift, dtype, batch_size, first)
+        else:
+            _add_rows(
+                into,
+                X[:, used],
+                Y,
+                weight,
+                (start, stop),
+                shift,
+                y_shift,
+                dtype,
+                batch_size,
+                with_yy=first,
+            )
         return into
 
     if wide:
         total = Sums.zeros(p, q, with_xx)
 
         def tile(columns: slice) -> Sums:
-            return add_rows(total.tile(columns), 0, m, columns)
+            return add_rows(total.tile(columns), 0, n_rows, columns)
 
         for done, part in enumerate(ordered_map(tile, tiles, n_threads), start=1):
             total.n_samples, total.weight = part.n_samples, part.weight
@@ -322,6 +346,47 @@ def _add_rows(
             product = _weighted(wider, weight, w).T @ x
             sums.xx += product
             sums.xx_diag += np.diagonal(product)
+
+
+def _add_classes(
+    sums: Sums,
+    X: Array,
+    codes: Array,
+    weight: Array | None,
+    rows: Array,
+    x_shift: Array | None,
+    dtype: np.dtype[Any],
+    batch_size: int,
+    with_y: bool,
+) -> None:
+    """Add rows that are in the order of their classes: a product with indicators is their sum."""
+    in_order = bool((np.diff(rows) == 1).all())
+    buffer = np.empty((min(batch_size, len(rows)), X.shape[1]), dtype=dtype)
+    squares = np.empty((len(buffer), len(sums.x)), dtype=dtype)
+    for begin in range(0, len(rows), batch_size):
+        batch = rows[begin : begin + batch_size]
+        wider = buffer[: len(batch)]
+        wider[...] = X[batch[0] : batch[-1] + 1] if in_order else X[batch]
+        if x_shift is not None:
+            wider -= x_shift
+        x = wider[:, : len(sums.x)]
+        w = np.ones(len(batch), dtype=dtype) if weight is None else weight[batch].astype(dtype)
+        if sums.xx is None:
+            sums.xx_diag += w @ np.multiply(x, x, out=squares[: len(x)])
+        else:
+            product = _weighted(wider, weight, w).T @ x
+            sums.xx += product
+            sums.xx_diag += np.diagonal(product)
+        labels = codes[batch]
+        cuts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+        for a, b in pairwise([0, *cuts.tolist(), len(batch)]):
+            total = w[a:b] @ x[a:b]
+            sums.yx[labels[a]] += total
+            sums.x += total
+            if with_y:
+                sums.y[labels[a]] += float(w[a:b].sum(dtype=np.float64))
+        sums.n_samples += len(batch)
+        sums.weight += float(w.sum(dtype=np.float64))
 
 
 def small_depth(q: int, p: int) -> int:

@@ -41,7 +41,7 @@ class LinearGram:
     xx_diag : ndarray of shape (n_x,)
         Squared norms; exactly 0 for a variable that is constant up to rounding.
     x_rows : callable or None
-        Rows of ``G_XX`` for given indices, shape (k, n_x).
+        Rows of ``G_XX`` for given indices, shape (k, n_x), as a new array.
     eps : float
         Unit roundoff of the entries.
     """
@@ -96,7 +96,7 @@ def gram_of(
         xx = moments.xx
 
         def x_rows(indices: Array) -> Array:
-            part: Array = xx[indices]
+            part: Array = np.array(xx[indices])
             if not center:
                 part = part + w * np.outer(x_mean[indices], x_mean)
             return part

@@ -40,6 +40,20 @@ class Kernel:
     coef0: float = 0.0
     gamma: float = 1.0
 
+    def of_unit_norms(self, g: Array) -> Array:
+        """Map inner products of variables of norm 1, in place where that is possible."""
+        if self.name == "rbf":
+            g -= 1.0
+            np.minimum(g, 0.0, out=g)
+            g *= 2 * self.gamma
+            return np.exp(g, out=g)
+        if self.name == "linear":
+            return g
+        if self.coef0:
+            g += self.coef0
+            g /= 1 + self.coef0
+        return _power(g, self.degree)
+
     def __call__(self, g: Array, gy: Array, gx: Array) -> Array:
         """Map inner products to normalised kernel values, in place where that is possible.
 
@@ -152,11 +166,16 @@ class ElementwiseGram(FeatureGram):
         self._gy = np.ones_like(y_norms) if scale else y_norms
         self._gx = np.ones_like(x_norms) if scale else x_norms
         self.kernel = kernel
+        self._unit_norms = scale
         self._kept: Array | None = None
         yy = gram.yy[np.ix_(self._live_y, self._live_y)] * self._uy[:, None] * self._uy
         self._cosines_yy = yy
-        self.yy = kernel(yy.copy(), self._gy, self._gy)
+        self.yy = self._map(yy.copy(), self._gy, self._gy)
         np.fill_diagonal(self.yy, 1.0)
+
+    def _map(self, g: Array, gy: Array, gx: Array) -> Array:
+        """Apply the kernel to inner products, which are overwritten."""
+        return self.kernel.of_unit_norms(g) if self._unit_norms else self.kernel(g, gy, gx)
 
     def with_gamma(self, gamma: float | str) -> ElementwiseGram:
         """Set the width of an RBF kernel: a number, or from the mean distance."""
@@ -164,7 +183,7 @@ class ElementwiseGram(FeatureGram):
             return self
         value = 1 / (2 * self.mean_distance() ** 2) if isinstance(gamma, str) else float(gamma)
         self.kernel = Kernel("rbf", gamma=value)
-        self.yy = self.kernel(self._cosines_yy.copy(), self._gy, self._gy)
+        self.yy = self._map(self._cosines_yy.copy(), self._gy, self._gy)
         np.fill_diagonal(self.yy, 1.0)
         return self
 
@@ -222,7 +241,7 @@ class ElementwiseGram(FeatureGram):
     def block(self, columns: Any) -> Array:
         if self._kept is not None:
             return np.array(self._kept[:, columns])
-        block = self.kernel(self._base(columns), self._gy, self._gx[columns])
+        block = self._map(self._base(columns), self._gy, self._gx[columns])
         block[:, ~self.alive[columns]] = 0.0
         return block
 
@@ -252,8 +271,10 @@ class ElementwiseGram(FeatureGram):
                 "These moments hold no products of the candidates with each other; build them "
                 "with Moments.from_arrays(..., with_xx=True)."
             )
-        rows = self.gram.x_rows(indices) * self._ux[indices][:, None] * self._ux
-        rows = self.kernel(rows, self._gx[indices], self._gx)
+        rows = self.gram.x_rows(indices)
+        rows *= self._ux[indices][:, None]
+        rows *= self._ux
+        rows = self._map(rows, self._gx[indices], self._gx)
         rows[:, ~self.alive] = 0.0
         rows[~self.alive[indices]] = 0.0
         rows[np.arange(len(indices)), indices] = self.alive[indices]

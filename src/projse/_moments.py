@@ -232,6 +232,11 @@ def _dense_moments(
 ) -> Moments:
     sparse_y = sp.issparse(rows.Y)
     dtype = product_dtype(rows.X, None if sparse_y else rows.Y)
+    codes = rows.class_codes()
+    # Sums of up to 256 bytes, and of their squares, are exact in float32, which is twice as fast.
+    exact = codes is not None and rows.weight is None and rows.X.dtype.itemsize == 1
+    if exact:
+        dtype, batch_size = np.dtype(np.float32), min(batch_size or 256, 256)
     while True:
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             sums, x_shift, y_shift = accumulate_dense(
@@ -242,6 +247,7 @@ def _dense_moments(
                 n_jobs=n_jobs,
                 batch_size=batch_size,
                 dtype=dtype,
+                codes=codes,
                 progress=progress,
             )
         y_squares = np.diag(sums.yy)
@@ -249,7 +255,7 @@ def _dense_moments(
             # Squares may leave the range of float32; the products are then made in float64.
             if _suits_float32(sums.xx_diag, rows.X) and _suits_float32(y_squares, rows.Y):
                 break
-            dtype = np.dtype(np.float64)
+            dtype, exact = np.dtype(np.float64), False
             continue
         finite = [np.isfinite(part).all() for part in (sums.xx_diag, y_squares, sums.y)]
         if not all(finite):
@@ -274,7 +280,7 @@ def _dense_moments(
         yx=None if one_view else _subtract_outer(sums.yx, w * dy, dx),
         xx_diag=np.maximum(sums.xx_diag - w * dx**2, 0.0),
         xx=None if sums.xx is None else _subtract_outer(sums.xx, w * dx, dx),
-        eps=float(np.finfo(dtype).eps),
+        eps=float(np.finfo(np.float64 if exact else dtype).eps),
     )
     return replace(moments, y_mean=y_mean, yy=yy) if sparse_y else moments
 

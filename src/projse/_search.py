@@ -53,8 +53,8 @@ class Deflation(Protocol):
     def latest(self, gathered: Array | None = None) -> Array:
         """Return c with ``s −= c²`` for the direction taken last: for all, or for gathered ones."""
 
-    def floor(self, j: int, initial: float) -> float:
-        """Return a score of candidate j that rounding alone can explain, given its first score."""
+    def floor(self, indices: Any, initial: Any) -> Any:
+        """Return scores of candidates that rounding alone can explain, given their first ones."""
 
 
 class ProjectedDeflation:
@@ -90,8 +90,8 @@ class ProjectedDeflation:
         q = self.Q[-1]
         return self.R.project(q) if gathered is None else q @ gathered
 
-    def floor(self, j: int, initial: float) -> float:
-        return float(self.R.rank * self._noise[j] ** 2 + self._relative_floor * initial)
+    def floor(self, indices: Any, initial: Any) -> Any:
+        return self.R.rank * self._noise[indices] ** 2 + self._relative_floor * initial
 
     def gather(self, indices: Array) -> Array:
         """Copy some columns of R, shape (rank, k)."""
@@ -137,9 +137,9 @@ class CholeskyDeflation:
     def latest(self, gathered: Array | None = None) -> Array:
         return self.L[self._used - 1]
 
-    def floor(self, j: int, initial: float) -> float:
+    def floor(self, indices: Any, initial: Any) -> Any:
         # Entries are known to eps of the whole variables, of which conditioning left a part.
-        scale = max(float(self.conditioning.scale[j]), self._largest_scale)
+        scale = np.maximum(self.conditioning.scale[indices], self._largest_scale)
         return 8 * max(self._used, 16) * self.conditioning.gram.eps * scale**2
 
 
@@ -185,13 +185,19 @@ class Scoreboard:
                 continue
             if score <= 0.0:
                 return -1, 0.0, 0.0
-            if score > self.deflation.floor(j, float(self.initial[j])):
+            if score > self.deflation.floor(j, self.initial[j]):
                 return j, score, max(runner_up, 0.0)
-            self.drop(j)
+            self._drop_rounding()
 
     def drop(self, j: int) -> None:
         """Leave a candidate out from now on."""
         self.eligible[j] = False
+
+    def _drop_rounding(self) -> None:
+        """Leave out all candidates whose exact scores are within rounding: they only fall."""
+        indices = np.arange(self.deflation.n) if self._active is None else self._active
+        within = self._exact <= self.deflation.floor(indices, self.initial[indices])
+        self.eligible[indices[within]] = False
 
     def take(self, j: int) -> None:
         """Take candidate j's direction out and downdate the scores."""
@@ -304,5 +310,5 @@ def _in_order(deflation: Deflation, forced: Array, n_candidates: int) -> Iterato
         score = float(deflation.scores()[j])
         yield Pick(j, min(score, 1.0), float("nan"), n_candidates)
         n_candidates -= 1
-        if score > deflation.floor(j, float(initial[j])):
+        if score > deflation.floor(j, initial[j]):
             deflation.take(j)

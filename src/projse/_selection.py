@@ -190,7 +190,9 @@ def select(
         if len(selection.indices) == wanted:
             break
         used_up = plan.round_size is None or taken < plan.round_size
-        if taken == 0 or not eligible.any() or (used_up and plan.exhausted == "stop"):
+        # One view explains itself: what the search leaves is rounding, and no round finds more.
+        nothing_left = taken == 0 or (space.by_cholesky and taken < limit)
+        if nothing_left or not eligible.any() or (used_up and plan.exhausted == "stop"):
             selection.stopped = "exhausted"
             break
         if plan.exhausted == "residual" or not used_up:

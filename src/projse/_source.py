@@ -38,6 +38,17 @@ class Rows:
         """Whether the candidates are sparse."""
         return bool(sp.issparse(self.X))
 
+    def class_codes(self) -> Array | None:
+        """Return the class of each row as a number; None where the references are no classes.
+
+        A row of weight 0 may lack a label; it gets 0.
+        """
+        if self.classes is None:
+            return None
+        codes = np.zeros(self.n_samples, dtype=np.intp)
+        codes[np.diff(self.Y.indptr) > 0] = self.Y.indices
+        return codes
+
     def counted(self) -> Rows:
         """Leave out the rows of weight 0."""
         if self.weight is None or self.weight.all():

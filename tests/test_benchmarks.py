@@ -1,0 +1,44 @@
+"""The benchmarks: their baseline is right, and what the README quotes is what was measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from agreement import check
+
+from projse import ProjSe
+
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def benchmarks_on_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield
+    for name in ("readme", "report", "rows", "measure", "textbook", "growth", "peers"):
+        sys.modules.pop(name, None)
+
+
+def test_readme_quotes_the_saved_results():
+    import readme
+
+    text = readme.README.read_text()
+    results = json.loads(readme.RESULTS.read_text())
+    assert not results["quick"]
+    assert text == readme.with_section(text, results)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_textbook_baseline_picks_what_the_selector_picks(seed, kernel):
+    from textbook import textbook_select
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 15))
+    Y = X[:, :6] @ rng.normal(size=(6, 6)) + rng.normal(size=(120, 6))
+    picks = textbook_select(X, Y, 5, kernel)
+    selector = ProjSe(5, kernel=kernel).fit(X, Y)
+    check(selector, (picks, selector.scores_))
