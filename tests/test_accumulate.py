@@ -1,0 +1,90 @@
+"""The pass over dense rows against plain sums of products."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import projse._accumulate as accumulate
+from projse import Moments
+
+
+def literal(X, Y, weight):
+    """Centred products by their definition, in float64."""
+    X, Y = X.astype(float), Y.astype(float)
+    w = np.ones(len(X)) if weight is None else weight
+    x, y = X - np.average(X, axis=0, weights=w), Y - np.average(Y, axis=0, weights=w)
+    return {"yy": (y.T * w) @ y, "yx": (y.T * w) @ x, "xx": (x.T * w) @ x}
+
+
+def compare(moments, want, tol):
+    scale = np.sqrt(np.diag(want["xx"]))
+    heights = np.sqrt(np.diag(want["yy"]))
+    assert_allclose(
+        moments.yx / heights[:, None] / scale,
+        want["yx"] / heights[:, None] / scale,
+        rtol=0,
+        atol=tol,
+    )
+    assert_allclose(moments.xx_diag, np.diag(want["xx"]), rtol=10 * tol)
+    assert_allclose(np.diag(moments.yy), np.diag(want["yy"]), rtol=10 * tol)
+    if moments.xx is not None:
+        assert_allclose(
+            moments.xx / scale[:, None] / scale,
+            want["xx"] / scale[:, None] / scale,
+            rtol=0,
+            atol=tol,
+        )
+
+
+@pytest.fixture(params=["as it is", "tiles", "small slices"])
+def shape_of_work(request, monkeypatch):
+    if request.param == "tiles":
+        monkeypatch.setattr(accumulate, "TILE_COLUMNS", 5)
+    if request.param == "small slices":
+        monkeypatch.setattr(accumulate, "SMALL_PRODUCT", 40 * 3 * 17)
+
+
+@pytest.mark.parametrize("with_xx", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_dense_products(seed, shape_of_work, dtype, order, offset, weighted, with_xx):
+    rng = np.random.default_rng(seed)
+    X = np.asarray(rng.normal(size=(700, 17)) + offset, dtype=dtype, order=order)
+    Y = np.asarray(rng.normal(size=(700, 3)) - offset, dtype=dtype, order=order)
+    weight = rng.integers(0, 3, 700).astype(float) if weighted else None
+    moments = Moments.from_arrays(X, Y, weight, with_xx=with_xx, batch_size=130)
+    compare(moments, literal(X, Y, weight), 1e-5 if dtype == "f4" else 1e-9 if offset else 1e-12)
+
+
+@pytest.mark.parametrize("sorted_rows", [False, True])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("dtype", ["u1", "i1", "?", "i4", "f8"])
+def test_products_with_classes_are_sums(seed, shape_of_work, dtype, weighted, sorted_rows):
+    rng = np.random.default_rng(seed)
+    X = rng.integers(0, 2 if dtype == "?" else 100, (900, 17)).astype(dtype)
+    labels = rng.integers(0, 4, 900)
+    if sorted_rows:
+        labels.sort()
+    weight = rng.integers(0, 3, 900).astype(float) if weighted else None
+    moments = Moments.from_arrays(X, labels, weight)
+    compare(moments, literal(X, np.eye(4)[labels], weight), 1e-12)
+    assert moments.eps == np.finfo(float).eps
+
+
+def test_bytes_are_summed_exactly(seed):
+    """Whole numbers: the sums themselves come out without any rounding."""
+    rng = np.random.default_rng(seed)
+    X = np.full((5000, 3), 255, dtype=np.uint8)
+    X[::7, 1] = rng.integers(0, 256, len(X[::7]))
+    sums, x_shift, _ = accumulate.accumulate_dense(X, None, None)
+    assert_array_equal(x_shift, 0)
+    assert_array_equal(sums.xx_diag, (X.astype(int) ** 2).sum(axis=0))
+    labels = rng.integers(0, 3, 5000)
+    labels[:3] = [0, 1, 2]
+    moments = Moments.from_arrays(X, labels)
+    assert moments.xx_diag[0] == 0
+    assert_array_equal(moments.x_mean, X.astype(int).sum(axis=0) / 5000)
