@@ -29,7 +29,7 @@ def section(results: dict[str, Any]) -> str:
     made = (
         f"Made by `{results['command']}` on {results['date']}, commit {machine['commit']}: "
         f"{machine['processor']}, {machine['cores']} cores, {number(machine['memory_gib'])} GiB. "
-        "All figures, and those of the peers, are in "
+        "All figures, with times and memory, are in "
         "[benchmarks/results](benchmarks/results/benchmarks.md)."
     )
     return f"{table(header, lines)}\n\n{made}"

@@ -453,7 +453,8 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             raise ValueError(f"All columns of X are {kind}: there is nothing to select from.")
         if not plan.one_view and gram.n_y - gram.n_covariates == 0:
             raise ValueError(
-                f"All columns of y are {kind} (of labels, only one class): there is nothing to explain."
+                f"All columns of y are {kind} (of labels: only one class); there is nothing to "
+                "explain."
             )
 
     def _store(self, selection: Selection, plan: Plan, *, quiet: bool = False) -> None:
