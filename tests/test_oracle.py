@@ -114,6 +114,7 @@ def narrow_tiles(monkeypatch):
 def lazy_search(monkeypatch):
     """Keep exact scores for the best few candidates only."""
     monkeypatch.setattr(projse._search, "LAZY_CANDIDATES", 4)
+    monkeypatch.setattr(projse._search, "LAZY_CHOLESKY", 4)
     monkeypatch.setattr(projse._search, "ACTIVE_SHARE", 4)
 
 

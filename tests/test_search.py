@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from projse import _search
+from projse import ProjSe, _search
 from projse._coordinates import DenseCoordinates
+from projse._kernel import ElementwiseGram
 from projse._search import ProjectedDeflation, greedy
 
 
@@ -46,6 +47,7 @@ def random_coordinates(rng, rank, n):
 def laziness(request, monkeypatch):
     if request.param != "plain":
         monkeypatch.setattr(_search, "LAZY_CANDIDATES", 8)
+        monkeypatch.setattr(_search, "LAZY_CHOLESKY", 8)
     if request.param == "lazy with tiny active sets":
         monkeypatch.setattr(_search, "ACTIVE_SHARE", 64)
     return request.param
@@ -131,3 +133,69 @@ def test_nothing_eligible_and_nothing_left_end_the_search(laziness):
     assert search(R, 5) == []
     deflation = ProjectedDeflation(DenseCoordinates(np.ones((1, 20))), 0.0, 0.0)
     assert list(greedy(deflation, np.zeros(20, dtype=bool))) == []
+
+
+# One view: pivoted Cholesky
+
+
+def literal_cholesky(K, n):
+    """Textbook updates of the whole kernel matrix, with the tie rule."""
+    K = K.copy()
+    left = np.ones(len(K), dtype=bool)
+    picks, scores = [], []
+    for _ in range(n):
+        s = np.where(left, np.diag(K), -1.0)
+        j = int(np.argmax(s >= s.max() * (1 - 1e-10)))
+        picks.append(j)
+        scores.append(s[j])
+        left[j] = False
+        K -= np.outer(K[j], K[j]) / K[j, j]
+    return picks, scores
+
+
+@pytest.mark.parametrize("conditioned", [[], [3, 40, 77]])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_one_view_equals_literal_cholesky(seed, laziness, kernel, conditioned):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((30, 8)) @ rng.standard_normal((8, 200)) + rng.normal(size=(30, 200))
+    X -= X.mean(axis=0)
+    X /= np.linalg.norm(X, axis=0)
+    C = X.T @ X
+    K = {"linear": C, "poly": C**3, "rbf": np.exp(C - 1)}[kernel]
+    if conditioned:
+        part = K[np.ix_(conditioned, conditioned)]
+        K = K - K[:, conditioned] @ np.linalg.solve(part, K[conditioned])
+        K[conditioned] = K[:, conditioned] = 0.0
+        norms = np.sqrt(np.diag(K))
+        norms[conditioned] = 1.0
+        K = K / np.outer(norms, norms)
+    parameters = {"gamma": 0.5} if kernel == "rbf" else {}
+    selector = ProjSe(20, kernel=kernel, include=conditioned or None, **parameters).fit(X)
+    n = 20 - len(conditioned)
+    picks, scores = literal_cholesky(K, n)
+    assert selector.selected_[len(conditioned) :].tolist() == picks
+    assert_allclose(selector.scores_[len(conditioned) :], scores, rtol=1e-8)
+
+
+def test_one_view_makes_whole_rows_only_to_catch_up(seed, monkeypatch):
+    monkeypatch.setattr(_search, "LAZY_CHOLESKY", 8)
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((40, 1500)) * np.exp(rng.normal(size=1500))
+    X[:, :700] = X[:, :7] @ rng.standard_normal((7, 700)) + 0.1 * rng.standard_normal((40, 700))
+    made = []
+
+    def counting(self, indices, columns=None):
+        made.append(columns is None)
+        return made_by(self, indices, columns)
+
+    made_by = ElementwiseGram.x_rows
+    monkeypatch.setattr(ElementwiseGram, "x_rows", counting)
+    lazy = ProjSe(60, kernel="poly").fit(X)
+    monkeypatch.setattr(_search, "LAZY_CHOLESKY", 10**9)
+    whole_rows, made[:] = sum(made), []
+    plain = ProjSe(60, kernel="poly").fit(X)
+    assert lazy.selected_.tolist() == plain.selected_.tolist()
+    assert_allclose(lazy.scores_, plain.scores_, rtol=1e-9)
+    assert_allclose(lazy.margins_, plain.margins_, rtol=1e-6, atol=1e-9)
+    assert sum(made) == 59
+    assert whole_rows < 30

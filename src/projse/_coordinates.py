@@ -231,14 +231,15 @@ class Conditioning:
         noise: Array = np.maximum(self.gram.noise, 256 * self.gram.eps * subtracted) * self.scale
         return noise
 
-    def x_row(self, j: int) -> Array:
-        """Row j of ``K_XX|S``, normalised."""
-        row = self.gram.x_rows(np.array([j]))[0]
+    def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
+        """Rows of ``K_XX|S``, normalised; at some columns only, where given."""
+        rows = self.gram.x_rows(indices, columns)
         if self.rank:
-            row -= self.A[:, j] @ self.A
-            row *= self.scale
-            row *= self.scale[j]
-        return row
+            everywhere = slice(None) if columns is None else columns
+            rows -= self.A[:, indices].T @ self.A[:, everywhere]
+            rows *= self.scale[everywhere]
+            rows *= self.scale[indices][:, None]
+        return rows
 
     def condition_block(self, block: Array, columns: slice | Array) -> None:
         """Turn columns of ``K_YX`` into normalised columns of ``K_YX|S``, in place."""

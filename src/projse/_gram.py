@@ -21,7 +21,7 @@ from projse._source import Rows
 from projse._sparse_products import centred_cross
 
 Array = NDArray[Any]
-XRows = Callable[[Array], Array]
+XRows = Callable[[Array, Array | None], Array]
 
 COPY_ELEMENTS = 1 << 23
 """Candidates of up to this many values (64 MiB) are copied once to serve rows of ``G_XX``."""
@@ -41,7 +41,9 @@ class LinearGram:
     xx_diag : ndarray of shape (n_x,)
         Squared norms; exactly 0 for a variable that is constant up to rounding.
     x_rows : callable or None
-        Rows of ``G_XX`` for given indices, shape (k, n_x), as a new array.
+        Rows of ``G_XX`` for given indices, at all columns (None) or at some, as a new array.
+    narrow_x_rows : bool
+        Whether some columns of those rows cost less than all.
     eps : float
         Unit roundoff of the entries.
     """
@@ -53,6 +55,7 @@ class LinearGram:
     xx_diag: Array
     x_rows: XRows | None
     eps: float
+    narrow_x_rows: bool = False
 
     @property
     def n_x(self) -> int:
@@ -95,21 +98,23 @@ def gram_of(
     if moments.xx is not None:
         xx = moments.xx
 
-        def x_rows(indices: Array) -> Array:
-            part: Array = np.array(xx[indices])
+        def x_rows(indices: Array, columns: Array | None) -> Array:
+            everywhere = slice(None) if columns is None else columns
+            part: Array = xx[indices][:, everywhere]
             if not center:
-                part = part + w * np.outer(x_mean[indices], x_mean)
+                part += w * np.outer(x_mean[indices], x_mean[everywhere])
             return part
 
     elif rows is not None:
         x_rows = _products_on_demand(rows, moments, center)
+    narrow = moments.xx is not None or (rows is not None and _small_enough_to_copy(rows))
     if moments.y_mean is None:
         if not whole_reference:
             none = np.empty((0, moments.n_x))
-            return LinearGram(none[:, :0], none, None, None, xx_diag, x_rows, moments.eps)
+            return LinearGram(none[:, :0], none, None, None, xx_diag, x_rows, moments.eps, narrow)
         assert moments.xx is not None
         own = moments.xx if center else moments.xx + w * np.outer(x_mean, x_mean)
-        return LinearGram(own, own, None, None, xx_diag, x_rows, moments.eps)
+        return LinearGram(own, own, None, None, xx_diag, x_rows, moments.eps, narrow)
     assert moments.yy is not None
     y_mean, yy = moments.y_mean, moments.yy
     if not center:
@@ -120,7 +125,7 @@ def gram_of(
             yy = yy * np.outer(norms > 0, norms > 0)
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
     a, b = (sign * w * y_mean, x_mean) if sign else (None, None)
-    return LinearGram(yy, moments.yx, a, b, xx_diag, x_rows, moments.eps)
+    return LinearGram(yy, moments.yx, a, b, xx_diag, x_rows, moments.eps, narrow)
 
 
 def _squared_norms(
@@ -144,16 +149,20 @@ def _products_on_demand(rows: Rows, moments: Moments, center: bool) -> XRows:
     x_mean, w = moments.x_mean, moments.sum_weights
 
     @cache
-    def centred() -> Array:
+    def variables() -> Array:
+        """Centred variables, each contiguous, so that some of them are gathered fast."""
         data = rows.counted()
-        copy = np.subtract(data.X, x_mean if center else 0.0, dtype=np.float64)
+        mean = x_mean[:, None] if center else 0.0
+        copy = np.subtract(data.X.T, mean, dtype=np.float64, order="C")
         if data.weight is not None:
-            copy *= np.sqrt(data.weight)[:, None]
+            copy *= np.sqrt(data.weight)
         return copy
 
-    def x_rows(indices: Array) -> Array:
-        if not rows.is_sparse and rows.X.size <= COPY_ELEMENTS:
-            return centred()[:, indices].T @ centred()
+    def x_rows(indices: Array, columns: Array | None) -> Array:
+        if _small_enough_to_copy(rows):
+            others = variables() if columns is None else variables()[columns]
+            product: Array = variables()[indices] @ others.T
+            return product
         if rows.is_sparse:
             data = rows.counted()
             part = centred_cross(
@@ -169,6 +178,10 @@ def _products_on_demand(rows: Rows, moments: Moments, center: bool) -> XRows:
             part -= w * np.outer(x_mean[indices] - y_shift, x_mean - x_shift)
         if not center:
             part += w * np.outer(x_mean[indices], x_mean)
-        return part
+        return part if columns is None else part[:, columns]
 
     return x_rows
+
+
+def _small_enough_to_copy(rows: Rows) -> bool:
+    return not rows.is_sparse and rows.X.size <= COPY_ELEMENTS

@@ -127,12 +127,17 @@ class FeatureGram(ABC):
         """Return columns of ``K_YX``, shape (n_y, k), as a new array."""
 
     @abstractmethod
-    def x_rows(self, indices: Array) -> Array:
-        """Return rows of ``K_XX``, shape (k, n_x), as a new array."""
+    def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
+        """Return rows of ``K_XX`` as a new array: whole ones, or some columns of them."""
 
     @property
     def has_x_rows(self) -> bool:
         """Whether rows of ``K_XX`` can be had."""
+        return True
+
+    @property
+    def narrow_x_rows(self) -> bool:
+        """Whether some columns of rows of ``K_XX`` cost less than all."""
         return True
 
     def left(self, w: Array) -> Array:
@@ -221,7 +226,7 @@ class ElementwiseGram(FeatureGram):
         total = 0.0
         for tile in tiles(len(live), 256):
             rows = live[tile]
-            products = self.gram.x_rows(rows)[:, live]
+            products = self.gram.x_rows(rows, live)
             products *= self._ux[rows][:, None]
             products *= self._ux[live]
             distances = self._distances(products, self._gx[rows], self._gx[live])
@@ -265,19 +270,24 @@ class ElementwiseGram(FeatureGram):
     def has_x_rows(self) -> bool:
         return self.gram.x_rows is not None
 
-    def x_rows(self, indices: Array) -> Array:
+    @property
+    def narrow_x_rows(self) -> bool:
+        return self.gram.narrow_x_rows
+
+    def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
         if self.gram.x_rows is None:
             raise ValueError(
                 "These moments hold no products of the candidates with each other; build them "
                 "with Moments.from_arrays(..., with_xx=True)."
             )
-        rows = self.gram.x_rows(indices)
+        rows = self.gram.x_rows(indices, columns)
+        columns = np.arange(self.n_x) if columns is None else columns
         rows *= self._ux[indices][:, None]
-        rows *= self._ux
-        rows = self._map(rows, self._gx[indices], self._gx)
-        rows[:, ~self.alive] = 0.0
+        rows *= self._ux[columns]
+        rows = self._map(rows, self._gx[indices], self._gx[columns])
+        rows[:, ~self.alive[columns]] = 0.0
+        rows[indices[:, None] == columns] = 1.0
         rows[~self.alive[indices]] = 0.0
-        rows[np.arange(len(indices)), indices] = self.alive[indices]
         return rows
 
 
@@ -328,14 +338,19 @@ class CentredGram(FeatureGram):
         block[:, ~self.alive[columns]] = 0.0
         return block
 
-    def x_rows(self, indices: Array) -> Array:
-        rows = self.inner.x_rows(indices)
+    @property
+    def narrow_x_rows(self) -> bool:
+        return self.inner.narrow_x_rows
+
+    def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
+        rows = self.inner.x_rows(indices, columns)
+        everywhere = slice(None) if columns is None else columns
         rows -= self._x_mean[indices][:, None]
-        rows -= self._x_mean
+        rows -= self._x_mean[everywhere]
         rows += self._x_total
         rows *= self._ux[indices][:, None]
-        rows *= self._ux
-        rows[:, ~self.alive] = 0.0
+        rows *= self._ux[everywhere]
+        rows[:, ~self.alive[everywhere]] = 0.0
         return rows
 
 
@@ -393,11 +408,12 @@ class CallableGram(FeatureGram):
         block[:, ~self.alive[columns]] = 0.0
         return block
 
-    def x_rows(self, indices: Array) -> Array:
-        rows = self._evaluate(self._X[:, indices], self._X)
+    def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
+        everywhere = slice(None) if columns is None else columns
+        rows = self._evaluate(self._X[:, indices], self._X[:, everywhere])
         rows *= self._ux[indices][:, None]
-        rows *= self._ux
-        rows[:, ~self.alive] = 0.0
+        rows *= self._ux[everywhere]
+        rows[:, ~self.alive[everywhere]] = 0.0
         rows[~self.alive[indices]] = 0.0
         return rows
 

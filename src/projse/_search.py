@@ -32,6 +32,9 @@ REFRESH = 1e-3
 LAZY_CANDIDATES = 1 << 14
 """From this many candidates on, only an active set is kept exact."""
 
+LAZY_CHOLESKY = 1 << 10
+"""The same in one view, where a pick costs a product with all picks before it."""
+
 ACTIVE_SHARE = 16
 """One candidate in this many is active, at first."""
 
@@ -40,18 +43,30 @@ ACTIVE_ELEMENTS = 1 << 23
 
 
 class Deflation(Protocol):
-    """The reference space, shrinking by a direction a pick."""
+    """The reference space, shrinking by a direction a pick.
+
+    Attributes
+    ----------
+    n : int
+        Number of candidates.
+    max_active : int
+        How many candidates an active set may hold; 0 where one would not pay.
+    """
 
     n: int
+    max_active: int
 
     def scores(self) -> Array:
         """Scores of all candidates in the space as it is now, from scratch."""
 
-    def take(self, j: int) -> None:
-        """Take candidate j's direction out of the space."""
+    def take(self, j: int) -> Array:
+        """Take candidate j's direction out; return c with ``s −= c²`` for the active candidates."""
 
-    def latest(self, gathered: Array | None = None) -> Array:
-        """Return c with ``s −= c²`` for the direction taken last: for all, or for gathered ones."""
+    def narrow(self, active: Array | None) -> None:
+        """Follow only these candidates from now on, in ascending order; None for all."""
+
+    def catch_up(self, scores: Array) -> None:
+        """Downdate scores of all candidates by the directions taken since the narrowing."""
 
     def floor(self, indices: Any, initial: Any) -> Any:
         """Return scores of candidates that rounding alone can explain, given their first ones."""
@@ -68,6 +83,10 @@ class ProjectedDeflation:
         self.R = R
         self.n = R.n
         self.Q = np.empty((0, R.rank))
+        lazy = self.n >= LAZY_CANDIDATES
+        self.max_active = ACTIVE_ELEMENTS // max(R.rank, 1) if lazy else 0
+        self._gathered: Array | None = None
+        self._applied = 0
         self._noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), (R.n,))
         self._relative_floor = relative_noise**2
 
@@ -80,67 +99,123 @@ class ProjectedDeflation:
             out[columns] = np.einsum("ij,ij->j", block, block)
         return out
 
-    def take(self, j: int) -> None:
+    def take(self, j: int) -> Array:
         q = self.R.column(j)
         for _ in range(2):  # twice is enough (Kahan, Parlett)
             q -= (self.Q @ q) @ self.Q
-        self.Q = np.vstack([self.Q, q / np.linalg.norm(q)])
+        q /= np.linalg.norm(q)
+        self.Q = np.vstack([self.Q, q])
+        c: Array = self.R.project(q) if self._gathered is None else q @ self._gathered
+        return c
 
-    def latest(self, gathered: Array | None = None) -> Array:
-        q = self.Q[-1]
-        return self.R.project(q) if gathered is None else q @ gathered
+    def narrow(self, active: Array | None) -> None:
+        self._gathered = None if active is None else self.R.tile(active)
+        self._applied = len(self.Q)
+
+    def catch_up(self, scores: Array) -> None:
+        since = self.Q[self._applied :]
+        for columns in tiles(self.n):
+            c = since @ self.R.tile(columns)
+            scores[columns] -= np.einsum("ij,ij->j", c, c)
 
     def floor(self, indices: Any, initial: Any) -> Any:
         return self.R.rank * self._noise[indices] ** 2 + self._relative_floor * initial
-
-    def gather(self, indices: Array) -> Array:
-        """Copy some columns of R, shape (rank, k)."""
-        return self.R.tile(indices)
-
-    def apply_since(self, scores: Array, first: int) -> None:
-        """Downdate all scores by the directions from number ``first`` on, in one read of R."""
-        for columns in tiles(self.n):
-            c = self.Q[first:] @ self.R.tile(columns)
-            scores[columns] -= np.einsum("ij,ij->j", c, c)
-        np.maximum(scores, 0.0, out=scores)
 
 
 class CholeskyDeflation:
     """One view: the search is pivoted Cholesky of ``K_XX``, with its rows made on demand.
 
-    ``n k`` kernel values and ``2 n k²`` flops for k picks; no n × n matrix.
+    ``n k`` kernel values and ``2 n k²`` flops for k picks; no n × n matrix. With an active set
+    only its columns are made pick by pick, and the others for many picks in one product.
     """
 
     def __init__(self, conditioning: Conditioning) -> None:
         self.conditioning = conditioning
         self.n = conditioning.gram.n_x
-        self.L = np.empty((0, self.n))
-        self._used = 0
+        lazy = self.n >= LAZY_CHOLESKY and conditioning.gram.narrow_x_rows
+        self.max_active = self.n if lazy else 0
+        self._L = GrowingRows(self.n)
+        self._active: Array | None = None
+        self._active_L = self._L
+        self._pending: list[int] = []
         self._largest_scale = 1.0
 
     def scores(self) -> Array:
+        self._complete()
+        L = self._L.rows
         initial = (~self.conditioning.vanished).astype(np.float64)
-        L = self.L[: self._used]
         return np.maximum(initial - np.einsum("ij,ij->j", L, L), 0.0)
 
-    def take(self, j: int) -> None:
-        L = self.L[: self._used]
-        row = self.conditioning.x_row(j)
-        row -= L[:, j] @ L
-        row /= np.sqrt(row[j])
-        if self._used == len(self.L):
-            self.L = np.concatenate([self.L, np.empty((max(16, self._used), self.n))])
-        self.L[self._used] = row
-        self._used += 1
+    def take(self, j: int) -> Array:
+        place = j if self._active is None else int(np.searchsorted(self._active, j))
+        L = self._active_L.rows
+        row = self.conditioning.x_rows(np.array([j]), self._active)[0]
+        row -= L[:, place] @ L
+        row /= np.sqrt(row[place])
+        self._active_L.append(row[None])
+        if self._active is not None:
+            self._pending.append(j)
         self._largest_scale = max(self._largest_scale, float(self.conditioning.scale[j]))
+        return row
 
-    def latest(self, gathered: Array | None = None) -> Array:
-        return self.L[self._used - 1]
+    def narrow(self, active: Array | None) -> None:
+        self._complete()
+        self._active = active
+        self._active_L = self._L
+        if active is not None:
+            self._active_L = GrowingRows(len(active))
+            self._active_L.append(self._L.rows[:, active])
+
+    def catch_up(self, scores: Array) -> None:
+        L = self._complete()
+        scores -= np.einsum("ij,ij->j", L, L)
+
+    def _complete(self) -> Array:
+        """Make whole rows of what was taken in the active set; return those rows."""
+        known = self._L.rows
+        if not self._pending:
+            return known[:0]
+        assert self._active is not None
+        pivots = np.array(self._pending)
+        rows = self.conditioning.x_rows(pivots)
+        rows -= known[:, pivots].T @ known
+        active_rows = self._active_L.rows[len(known) :]
+        U = active_rows[:, np.searchsorted(self._active, pivots)]
+        # Small and, by the choice of pivots, well conditioned; and a product is what is fast.
+        rows = np.linalg.inv(U).T @ rows
+        rows[:, self._active] = active_rows
+        self._L.append(rows)
+        self._pending = []
+        return rows
 
     def floor(self, indices: Any, initial: Any) -> Any:
         # Entries are known to eps of the whole variables, of which conditioning left a part.
         scale = np.maximum(self.conditioning.scale[indices], self._largest_scale)
-        return 8 * max(self._used, 16) * self.conditioning.gram.eps * scale**2
+        taken = len(self._active_L.rows)
+        return 8 * max(taken, 16) * self.conditioning.gram.eps * scale**2
+
+
+class GrowingRows:
+    """Rows that are appended to, in storage that doubles when it is full."""
+
+    def __init__(self, n: int) -> None:
+        self._storage = np.empty((0, n))
+        self._used = 0
+
+    @property
+    def rows(self) -> Array:
+        """What was appended so far, shape (k, n)."""
+        return self._storage[: self._used]
+
+    def append(self, rows: Array) -> None:
+        """Append rows of shape (k, n)."""
+        used = self._used + len(rows)
+        if used > len(self._storage):
+            larger = np.empty((max(16, 2 * self._used, used), self._storage.shape[1]))
+            larger[: self._used] = self.rows
+            self._storage = larger
+        self._storage[self._used : used] = rows
+        self._used = used
 
 
 @dataclass
@@ -162,9 +237,8 @@ class Scoreboard:
         self.scores = deflation.scores()
         self.initial = self.scores.copy()
         self._reference = self._top(self.scores)
-        self._taken = 0
-        self._applied = 0
         self._share = ACTIVE_SHARE
+        self._rest = 1
         self._activate()
 
     def best(self) -> tuple[int, float, float]:
@@ -179,7 +253,6 @@ class Scoreboard:
                 continue
             if 0.0 <= best < REFRESH * self._reference:
                 self.scores = self.deflation.scores()
-                self._applied = self._taken
                 self._reference = self._top(self.scores)
                 self._activate()
                 continue
@@ -201,14 +274,12 @@ class Scoreboard:
 
     def take(self, j: int) -> None:
         """Take candidate j's direction out and downdate the scores."""
-        self.deflation.take(j)
-        self._taken += 1
-        scores = self._exact
-        c = self.deflation.latest(self._gathered)
-        scores -= c * c
-        np.maximum(scores, 0.0, out=scores)
-        if self._active is None:
-            self._applied = self._taken
+        c = self.deflation.take(j)
+        self._pending += 1
+        self._exact -= c * c
+        np.maximum(self._exact, 0.0, out=self._exact)
+        if self._active is None and self._pending == self._rest:
+            self._activate()
 
     def _leader(self) -> tuple[int, float, float, float]:
         """Best eligible candidate by the tie rule, its score, the runner-up and the top score."""
@@ -230,39 +301,38 @@ class Scoreboard:
 
     def _catch_up(self) -> None:
         """Make all scores exact; choose the active set anew, larger if it did not last."""
-        assert isinstance(self.deflation, ProjectedDeflation)
-        pending = self._taken - self._applied
-        if pending:
-            self.deflation.apply_since(self.scores, self._applied)
-            self._applied = self._taken
-            if pending < 4 and self._share > 1:
+        if self._pending:
+            self.deflation.catch_up(self.scores)
+            np.maximum(self.scores, 0.0, out=self.scores)
+            if self._pending < 4:
                 self._share //= 2
+            self._activate()
         else:
-            # Exact everywhere, and still tied with the rest: look at all of them.
-            self._share = 1
-        self._activate()
+            # Exact everywhere, and still tied with the rest: look at all of them for a while.
+            self._rest *= 2
+            self._widen()
+
+    def _widen(self) -> None:
+        """Keep the scores of all candidates exact."""
+        self._active: Array | None = None
+        self._exact = self.scores
+        self._bound = -1.0
+        self._pending = 0
+        self.deflation.narrow(None)
 
     def _activate(self) -> None:
         """Choose the active set, given exact scores for all."""
         n = self.deflation.n
-        self._active: Array | None = None
-        self._gathered: Array | None = None
-        self._exact = self.scores
-        self._bound = -1.0
-        if (
-            not isinstance(self.deflation, ProjectedDeflation)
-            or n < LAZY_CANDIDATES
-            or self._share == 1
-        ):
-            return
-        size = min(n // self._share, ACTIVE_ELEMENTS // max(self.deflation.R.rank, 1))
+        size = min(n // self._share, self.deflation.max_active) if self._share > 1 else 0
         if size < 2:
+            self._widen()
             return
         masked = np.where(self.eligible, self.scores, -1.0)
         order = np.argpartition(masked, n - size)
         self._active = np.sort(order[n - size :])
-        self._gathered = self.deflation.gather(self._active)
+        self.deflation.narrow(self._active)
         self._exact = self.scores[self._active]
+        self._pending = 0
         self._bound = float(masked[order[: n - size]].max())
 
 
