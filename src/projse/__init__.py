@@ -5,8 +5,9 @@ The data path: source → moments → kernel → coordinates → search → esti
 
 from projse._estimator import ProjSe
 from projse._moments import Moments
+from projse._stream import moments_from
 from projse._subspace import subspace_correlation
-from projse.exceptions import MomentsFileError, RankExhaustedWarning
+from projse.exceptions import MomentsFileError, RankExhaustedWarning, SourceError, StateError
 
 __version__ = "0.1.0.dev0"
 
@@ -15,6 +16,9 @@ __all__ = [
     "MomentsFileError",
     "ProjSe",
     "RankExhaustedWarning",
+    "SourceError",
+    "StateError",
     "__version__",
+    "moments_from",
     "subspace_correlation",
 ]
