@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 
 class NpyPart(Part):
-    """A matrix in NumPy's own format, read through a memory map; columns are called 0, 1, 2, …"""
+    """A matrix in NumPy's own format, read through a memory map; columns are 0, 1, 2 and so on."""
 
     def __init__(self, file: _files.File) -> None:
         self.file = file
@@ -128,9 +128,7 @@ class IteratorPart(Part):
 
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the batches, small ones put together."""
-        yield from _encoded(
-            _recut(self._batches()), self.target_type, reading.missing, self.label
-        )
+        yield from _encoded(_recut(self._batches()), self.target_type, reading.missing, self.label)
 
     def _batches(self) -> Iterator[tuple[Any, ...]]:
         batch = self.first
@@ -210,9 +208,7 @@ def _encoded(
         yield rows
 
 
-def _make(
-    X: Any, y: Any, weight: Any, target_type: str, missing: str, where: str
-) -> Rows | None:
+def _make(X: Any, y: Any, weight: Any, target_type: str, missing: str, where: str) -> Rows | None:
     """Turn one batch into rows; None where no row of it counts."""
     try:
         refuse_non_numeric_columns(X)

@@ -34,7 +34,8 @@ def field_of(column: Any, *, by_default: bool = True) -> Field:
     """Describe a field of an Arrow schema."""
     import pyarrow.types as t
 
-    kind, dtype, categorical = "other", None, False
+    kind, categorical = "other", False
+    dtype: np.dtype[Any] | None = None
     arrow_type = column.type
     while True:
         if t.is_dictionary(arrow_type):
@@ -61,9 +62,7 @@ def field_of(column: Any, *, by_default: bool = True) -> Field:
     ):
         kind = "text"
     index = column.name.startswith("__index_level_") and column.name.endswith("__")
-    return Field(
-        column.name, kind, str(column.type), dtype, categorical, by_default and not index
-    )
+    return Field(column.name, kind, str(column.type), dtype, categorical, by_default and not index)
 
 
 def chunk_rows(n_x: int, n_y: int, itemsize: int) -> int:
@@ -134,11 +133,10 @@ def rows_of(
         weight = None
         if columns.weight is not None:
             batch, weight = _weighted(batch, columns.weight, where, missing)
-        n_nulls = [batch.column(name).null_count for name in columns.all]
-        if any(n_nulls):
-            if missing == "refuse":
+        if missing == "refuse":
+            if any(batch.column(name).null_count for name in columns.all):
                 _refuse_nulls(chain([batch], batches), columns, where)
-        if missing == "drop":
+        else:
             batch, weight = _without_missing(batch, weight, columns.all, types)
         start = 0
         while start < batch.num_rows:
@@ -281,8 +279,8 @@ def _refuse_nulls(batches: Iterator[Any], columns: Columns, where: str) -> None:
     found = [f"{name!r} ({n})" for name, n in counts.most_common() if n]
     more = f" and {len(found) - 8} more" if len(found) > 8 else ""
     raise SourceError(
-        f"{where} has nulls in {len(found)} of the columns: {', '.join(found[:8])}{more}. Fill them "
-        'in, leave those columns out, or leave those rows out with missing="drop" '
+        f"{where} has nulls in {len(found)} of its columns: {', '.join(found[:8])}{more}. Fill "
+        'them in, leave those columns out, or leave those rows out with missing="drop" '
         "(--drop-missing)."
     )
 
@@ -326,7 +324,9 @@ def _indicators(labels: list[Any]) -> tuple[sp.csr_array, Array]:
         codes.append(piece.indices.to_numpy(zero_copy_only=False))
     offsets = np.cumsum([0, *(len(v) for v in values)])
     # A dictionary may hold values that no row has: those are no classes of this chunk.
-    place = np.concatenate([c.astype(np.intp) + o for c, o in zip(codes, offsets[:-1], strict=True)])
+    place = np.concatenate(
+        [c.astype(np.intp) + o for c, o in zip(codes, offsets[:-1], strict=True)]
+    )
     used, place = np.unique(place, return_inverse=True)
     classes, merged = np.unique(np.concatenate(values)[used], return_inverse=True)
     column = merged[place].astype(np.int32)

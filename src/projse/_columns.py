@@ -131,7 +131,10 @@ class Columns:
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Columns:
         """Undo :meth:`as_dict`."""
-        return cls(**{k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()})
+        values: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()
+        }
+        return cls(**values)
 
 
 def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
@@ -159,7 +162,7 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
 
     bad = [by_name[name] for name in targets if not by_name[name].numeric]
     if bad:
-        remedy = "take one column of labels as class_target"
+        remedy = "take one column of labels as class_target (--class on the command line)"
         raise SourceError(f"{where}: targets that are not numbers: {_typed(bad)}; {remedy}.")
     if labels is not None and by_name[labels].kind == "other":
         raise SourceError(

@@ -60,7 +60,9 @@ def find_files(where: Any, file_format: str | None = None) -> list[File]:
     whole = {
         name
         for name in names
-        if all(_is_whole(v[name]) for v in found.values() if v.get(name) not in (None, NULL_PARTITION))
+        if all(
+            _is_whole(v[name]) for v in found.values() if v.get(name) not in (None, NULL_PARTITION)
+        )
     }
     return [
         File(

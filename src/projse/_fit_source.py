@@ -134,9 +134,7 @@ def _rank(moments: Moments) -> int:
     return int((np.linalg.eigvalsh(scaled) > 1e-4).sum())
 
 
-def _both(
-    progress: Report | None, steps: Callable[[int, int], None] | None
-) -> Report | None:
+def _both(progress: Report | None, steps: Callable[[int, int], None] | None) -> Report | None:
     """Report to the caller and, part by part, to scikit-learn's callbacks."""
     if steps is None:
         return progress

@@ -62,10 +62,10 @@ class Part(ABC):
 def import_arrow() -> Any:
     """Import pyarrow, or say which extra brings it."""
     try:
-        import pyarrow
+        import pyarrow as pa
     except ImportError as error:
         raise ImportError(f"Reading this source needs pyarrow: {EXTRA}") from error
-    return pyarrow
+    return pa
 
 
 class ArrowPart(Part):

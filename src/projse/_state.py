@@ -99,7 +99,9 @@ class StateFolder:
             now = choose(fields, request, parts[0].label)
             for name, before in columns.as_dict().items():
                 if now.as_dict()[name] != before:
-                    self._refuse(f"{name}: {_short(before)} before, {_short(now.as_dict()[name])} now")
+                    self._refuse(
+                        f"{name}: {_short(before)} before, {_short(now.as_dict()[name])} now"
+                    )
         return columns
 
     def begin(self, columns: Columns, request: Request, with_xx: bool | str) -> None:

@@ -400,14 +400,10 @@ class _Multiplier:
         return self._sum(rows, self.with_xx)
 
     def _sum(self, rows: Rows, with_xx: bool | str) -> Moments:
-        return moments_of(
-            rows, with_xx=with_xx, n_jobs=self.n_threads, batch_size=self.batch_size
-        )
+        return moments_of(rows, with_xx=with_xx, n_jobs=self.n_threads, batch_size=self.batch_size)
 
 
 def _named(parts: list[Part]) -> str:
     if len(parts) == 1:
         return parts[0].label
     return f"{parts[0].label} and {len(parts) - 1} more"
-
-

@@ -89,7 +89,9 @@ def _is_paths(source: Any) -> bool:
 def _memory_maps(paths: tuple[Any, ...], target_type: str) -> _parts.Part:
     """Open (X, Y) or (X, Y, weight) as memory maps."""
     if len(paths) > 3:
-        raise ValueError(f"{len(paths)} .npy files in a tuple; pass (X, Y), (X, Y, weight) or a list.")
+        raise ValueError(
+            f"{len(paths)} .npy files in a tuple; pass (X, Y), (X, Y, weight) or a list."
+        )
     try:
         arrays = tuple(np.load(path, mmap_mode="r", allow_pickle=False) for path in paths)
     except (OSError, ValueError) as error:
