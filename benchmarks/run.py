@@ -24,6 +24,7 @@ import machine
 import peers
 import report
 import shapes
+import stream
 from rows import not_run
 
 RESULTS = Path(__file__).resolve().parent / "results"
@@ -31,6 +32,7 @@ SUITES: dict[str, list[str]] = {
     "engine": list(engine.CASES),
     "peers": [*shapes.SHAPES, *contestants.CONTESTANTS],
     "growth": list(growth.AXES),
+    "stream": list(stream.CASES),
 }
 LIMIT, QUICK_LIMIT = 120.0, 10.0
 
@@ -49,14 +51,15 @@ def isolated(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
-def run_engine(cases: list[str], quick: bool) -> list[Any]:
+def run_cases(suite: Any, cases: list[str], quick: bool) -> list[Any]:
     rows: list[Any] = []
+    name = suite.__name__
     for case in cases:
-        progress(f"engine: {case}")
+        progress(f"{name}: {case}")
         try:
-            rows += isolated(engine.run_case, case, quick)
+            rows += isolated(suite.run_case, case, quick)
         except Exception as error:  # a case that fails must not take the others with it
-            progress(f"engine: {case} failed: {error}")
+            progress(f"{name}: {case} failed: {error}")
             rows.append(not_run(case, case, "–", f"{type(error).__name__}: {str(error)[:120]}"))
     return rows
 
@@ -130,7 +133,10 @@ def main() -> None:
 
     # Saved after each suite: an hour's work must not hang on the last minute.
     if chosen.get("engine"):
-        results["engine"] = run_engine(chosen["engine"], options.quick)
+        results["engine"] = run_cases(engine, chosen["engine"], options.quick)
+        save()
+    if chosen.get("stream"):
+        results["stream"] = run_cases(stream, chosen["stream"], options.quick)
         save()
     if chosen.get("growth"):
         results["growth"] = run_growth(chosen["growth"], options.quick)
