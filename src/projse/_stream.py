@@ -236,17 +236,20 @@ class _Run:
         """Sum the parts in their order, each read or taken from the state folder."""
         waiting: deque[tuple[Part, Future[Moments] | None, Rows | None]] = deque()
         part_sum: Moments | None = None
+        failed = False
         fingerprints: dict[int, dict[str, Any]] = {}
 
         def settle() -> None:
             """Take the oldest chunk in; at the end of a part, the part."""
-            nonlocal part_sum
+            nonlocal part_sum, failed
             part, future, rows = waiting.popleft()
+            failed = True
             if future is None or rows is None:
                 self._end_part(part, part_sum, fingerprints.get(id(part)))
-                part_sum = None
+                part_sum, failed = None, False
                 return
             moments = self._result(part, future)
+            failed = False
             self.multiplier.buffers.give_back(rows)
             part_sum = moments if part_sum is None else part_sum + moments
             self.n_rows += moments.n_samples
@@ -269,11 +272,12 @@ class _Run:
                     while len(waiting) > CHUNKS_AHEAD:
                         settle()
                 waiting.append((part, None, None))
-        except (SourceError, MemoryError):
+        except Exception:
             # A file that cannot be read must not cost those that were read before it.
-            last = max((i for i, item in enumerate(waiting) if item[1] is None), default=-1)
-            for _ in range(last + 1):
-                settle()
+            if not failed:
+                last = max((i for i, item in enumerate(waiting) if item[1] is None), default=-1)
+                for _ in range(last + 1):
+                    settle()
             raise
         while waiting:
             settle()
