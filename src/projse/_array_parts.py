@@ -139,9 +139,19 @@ class IteratorPart(Part):
                     f"Batch {number} of {self.label} is a {type(batch).__name__}; each must be "
                     "(X, Y) or (X, Y, weight)."
                 )
+            lengths = [_length(array) for array in batch if array is not None]
+            if len(set(lengths)) > 1:
+                raise SourceError(
+                    f"Batch {number} of {self.label} has different numbers of rows: "
+                    f"{', '.join(map(str, lengths))}."
+                )
             yield tuple(batch)
             batch = next(self.others, None)
             number += 1
+
+
+def _length(array: Any) -> int:
+    return int(array.shape[0]) if hasattr(array, "shape") else len(array)
 
 
 def _recut(batches: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:

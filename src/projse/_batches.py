@@ -77,22 +77,24 @@ class Buffers:
     """Blocks of memory for chunks, handed out again once they were multiplied."""
 
     free: dict[Any, list[Array]] = field(default_factory=dict)
+    lent: set[int] = field(default_factory=set)
 
     def take(self, n_columns: int, n_rows: int, dtype: np.dtype[Any]) -> Array:
         """Return a block of shape (n_columns, n_rows), of any content."""
         shape = (n_columns, n_rows + STRIDE_PADDING)
         blocks = self.free.get((shape, dtype.str))
-        if blocks:
-            return blocks.pop()[:, :n_rows]
-        if len(self.free) > 4:
+        if not blocks and len(self.free) > 4:
             self.free.clear()  # those of files with other types
-        return np.empty(shape, dtype=dtype)[:, :n_rows]
+        block = blocks.pop() if blocks else np.empty(shape, dtype=dtype)
+        self.lent.add(id(block))
+        return block[:, :n_rows]
 
     def give_back(self, rows: Rows) -> None:
-        """Take back the blocks of rows that are no longer needed."""
+        """Take back the blocks of rows that are no longer needed; leave other rows alone."""
         for array in (rows.X, rows.Y):
             base = getattr(array, "base", None)
-            if isinstance(base, np.ndarray) and base.flags.owndata:
+            if id(base) in self.lent:
+                self.lent.remove(id(base))
                 self.free.setdefault((base.shape, base.dtype.str), []).append(base)
 
 
