@@ -16,10 +16,11 @@ import pytest
 import projse
 import projse.exceptions
 import projse.projectors
+import projse.sources
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(module.name for module in pkgutil.iter_modules(projse.__path__, "projse."))
-PUBLIC_MODULES = [projse, projse.exceptions, projse.projectors]
+PUBLIC_MODULES = [projse, projse.exceptions, projse.projectors, projse.sources]
 OBJECTS = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in PUBLIC_MODULES
@@ -55,7 +56,10 @@ def test_the_public_names_are_these():
         "MomentsFileError",
         "ProjSe",
         "RankExhaustedWarning",
+        "SourceError",
+        "StateError",
         "__version__",
+        "moments_from",
         "subspace_correlation",
     ]
 
@@ -75,7 +79,7 @@ def test_all_is_sorted_and_is_the_whole_public_surface(module):
 
 def test_other_modules_are_private_or_listed_here():
     public = {name for name in MODULES if not name.removeprefix("projse.").startswith("_")}
-    assert public == {"projse.cli", "projse.exceptions", "projse.projectors"}
+    assert public == {"projse.cli", "projse.exceptions", "projse.projectors", "projse.sources"}
 
 
 # Docs
@@ -148,13 +152,23 @@ def test_types_are_shipped():
     assert (Path(projse.__file__).parent / "py.typed").exists()
 
 
-HEAVY = {"pandas", "polars", "pyarrow", "typer", "rich", "matplotlib", "dask", "pyspark"}
+HEAVY = {
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "typer",
+    "rich",
+    "matplotlib",
+    "dask",
+    "pyspark",
+}
 
 
 def test_import_adds_nothing_heavy_to_what_scikit_learn_imports(tmp_path):
     done = run_python(
         "import sys, sklearn.feature_selection; before = set(sys.modules)\n"
-        "import projse, projse.projectors, projse.cli\n"
+        "import projse, projse.projectors, projse.sources, projse.cli\n"
         f"print(sorted((set(sys.modules) - before) & {HEAVY}))",
         tmp_path,
     )
