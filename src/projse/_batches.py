@@ -93,7 +93,7 @@ class Buffers:
         """Take back the blocks of rows that are no longer needed; leave other rows alone."""
         for array in (rows.X, rows.Y):
             base = getattr(array, "base", None)
-            if id(base) in self.lent:
+            if base is not None and id(base) in self.lent:
                 self.lent.remove(id(base))
                 self.free.setdefault((base.shape, base.dtype.str), []).append(base)
 

@@ -35,6 +35,7 @@ from projse._cli_options import (
     StateBy,
     Targets,
     Weight,
+    WithXX,
     option,
 )
 from projse._cli_read import Reading, moments_files
@@ -139,6 +140,7 @@ def select(
         Exhausted, option("--exhausted", help="What to do once the targets are used up.")
     ] = Exhausted.residual,
     significance: Annotated[float, option("--significance", help="Level for -k auto.")] = 0.05,
+    with_xx: WithXX = None,
     drop_missing: DropMissing = False,
     numeric_only: NumericOnly = False,
     file_format: FileFormat = None,
@@ -169,6 +171,7 @@ def select(
             features=features,
             exclude=exclude,
             weight=weight,
+            with_xx=with_xx,
             drop_missing=drop_missing,
             numeric_only=numeric_only,
             file_format=file_format,
@@ -208,14 +211,7 @@ def build(
     features: Features = None,
     exclude: Exclude = None,
     weight: Weight = None,
-    with_xx: Annotated[
-        bool | None,
-        option(
-            "--with-xx/--without-xx",
-            help="Keep the products of the candidates, for more picks than targets; default: "
-            "up to 512 candidates.",
-        ),
-    ] = None,
+    with_xx: WithXX = None,
     drop_missing: DropMissing = False,
     numeric_only: NumericOnly = False,
     file_format: FileFormat = None,
@@ -239,6 +235,7 @@ def build(
             features=features,
             exclude=exclude,
             weight=weight,
+            with_xx=with_xx,
             drop_missing=drop_missing,
             numeric_only=numeric_only,
             file_format=file_format,
@@ -246,7 +243,7 @@ def build(
             by=state_by,
             quiet=quiet,
         )
-        _cli_moments.build(reading, output, with_xx, jobs)
+        _cli_moments.build(reading, output, jobs)
 
 
 @moments_app.command()

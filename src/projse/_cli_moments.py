@@ -5,19 +5,19 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from projse._cli_read import Reading, load_moments
+from projse._cli_read import Reading, check_writable, load_moments
 from projse._cli_table import print_prose
 from projse._moments import Moments
 from projse._stream import moments_from
 
 
-def build(reading: Reading, output: Path, with_xx: bool | None, jobs: int | None) -> None:
+def build(reading: Reading, output: Path, jobs: int | None) -> None:
     """Sum rows into a file of moments."""
+    check_writable(output)
     moments = reading.run(
         lambda report: moments_from(
             reading.data,
             target_type="continuous",
-            with_xx="auto" if with_xx is None else with_xx,
             n_jobs=jobs,
             progress=report,
             **reading.options,
@@ -29,6 +29,7 @@ def build(reading: Reading, output: Path, with_xx: bool | None, jobs: int | None
 
 def merge(files: list[str], output: Path) -> None:
     """Add moments of disjoint rows: a month is the sum of its days."""
+    check_writable(output)
     total = reduce(Moments.__add__, load_moments(files))
     total.save(output)
     _say(f"{output}: {describe(total)}")
@@ -36,6 +37,7 @@ def merge(files: list[str], output: Path) -> None:
 
 def subtract(whole: str, files: list[str], output: Path) -> None:
     """Take rows out again."""
+    check_writable(output)
     rest = reduce(Moments.__sub__, load_moments([whole, *files]))
     rest.save(output)
     _say(f"{output}: {describe(rest)}")

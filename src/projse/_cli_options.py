@@ -80,6 +80,14 @@ ClassTarget = Annotated[
     option("--class", "-c", metavar="NAME", help="Column of class labels to explain."),
 ]
 OneView = Annotated[bool, option("--one-view", help="No targets: the columns explain each other.")]
+WithXX = Annotated[
+    bool | None,
+    option(
+        "--with-xx/--without-xx",
+        help="Sum the products of the candidates, for more picks than targets; default: where "
+        "needed, with --state and in 'build' for up to 512 candidates.",
+    ),
+]
 DropMissing = Annotated[bool, option("--drop-missing", help="Leave out rows with missing values.")]
 NumericOnly = Annotated[
     bool, option("--numeric-only", help="Leave out columns that are not numbers.")

@@ -1,5 +1,6 @@
 """Reading for the command line: what was asked for, a progress bar, a line of what was read."""
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ class Reading:
     weight: str | None = None
     class_target: str | None = None
     one_view: bool = False
+    with_xx: bool | None = None
     drop_missing: bool = False
     numeric_only: bool = False
     format: str | None = None
@@ -44,6 +46,7 @@ class Reading:
             "class_target": self.class_target,
             "missing": "drop" if self.drop_missing else "refuse",
             "numeric_only": self.numeric_only,
+            "with_xx": "auto" if self.with_xx is None else self.with_xx,
             "format": self.format,
             "state": self.state,
             "state_by": self.state_by,
@@ -154,6 +157,17 @@ def _bar(quiet: bool) -> Iterator[Report]:
 
     with bar:
         yield show
+
+
+def check_writable(path: str | Path) -> None:
+    """Refuse a place for results before anything is read for them."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder} to write {path} in.")
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file to write.")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: no permission in {folder}.")
 
 
 def say(line: str) -> None:

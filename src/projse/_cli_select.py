@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from projse._cli_read import Reading, load_moments, moments_files, say
+from projse._cli_read import Reading, check_writable, load_moments, moments_files, say
 from projse._cli_table import picks_table, print_new_rounds, print_prose, warnings_as_notes
 from projse._estimator import ProjSe
 from projse._moments import Moments
@@ -23,6 +23,9 @@ def select(
     reading: Reading, parameters: dict[str, Any], json_to: str | None, csv_to: str | None
 ) -> None:
     """Read, select, and show or write the picks."""
+    for where in (json_to, csv_to):
+        if where not in (None, STDOUT):
+            check_writable(str(where))
     selector = ProjSe(**parameters)
     with warnings_as_notes():
         if moments_files(reading.data):

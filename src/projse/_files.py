@@ -40,8 +40,11 @@ class File:
 
     @property
     def size(self) -> int:
-        """Bytes on disk."""
-        return os.stat(self.path).st_size
+        """Bytes on disk; 0 for a file that has gone, which reading it will tell."""
+        try:
+            return os.stat(self.path).st_size
+        except OSError:
+            return 0
 
 
 def find_files(where: Any, file_format: str | None = None) -> list[File]:
@@ -76,11 +79,15 @@ def find_files(where: Any, file_format: str | None = None) -> list[File]:
 
 def fingerprint(path: str, content: bool) -> dict[str, Any]:
     """Return what changes when a file changes: size and time, or size and content."""
-    about = os.stat(path)
-    if not content:
-        return {"size": about.st_size, "mtime_ns": about.st_mtime_ns}
-    with open(path, "rb") as file:
-        return {"size": about.st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
+    try:
+        about = os.stat(path)
+        if not content:
+            return {"size": about.st_size, "mtime_ns": about.st_mtime_ns}
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        return {"size": about.st_size, "sha256": digest}
+    except OSError as error:
+        raise SourceError(f"{path} cannot be read: {error.strerror}.") from error
 
 
 def _expand(item: str, file_format: str | None) -> Iterable[tuple[str, str]]:

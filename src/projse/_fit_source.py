@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,7 @@ class FitSourceMixin:
         class_target: str | None = None,
         missing: str = "refuse",
         numeric_only: bool = False,
+        with_xx: bool | str = "auto",
         format: str | None = None,
         state: Any = None,
         state_by: str = "time",
@@ -53,6 +55,10 @@ class FitSourceMixin:
             What to do with rows that have a null or NaN.
         numeric_only : bool, default=False
             Leave out features that are not numbers, instead of refusing them.
+        with_xx : bool or "auto", default="auto"
+            Sum the products of the candidates with each other, for more picks than the references
+            have dimensions. "auto" does so where this selection needs them; with a state, for up
+            to 512 candidates.
         format : {"parquet", "feather", "arrow", "csv", "npy"}, default=None
             Format of the files; None goes by their names.
         state : path-like, default=None
@@ -73,6 +79,8 @@ class FitSourceMixin:
             raise ValueError(
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
             )
+        if with_xx not in (True, False, "auto"):
+            raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
         request = Request.of(
             targets,
             features,
@@ -87,7 +95,7 @@ class FitSourceMixin:
         moments = sum_source(
             source,
             request,
-            with_xx=lambda first: needs_products(estimator, first),
+            with_xx=with_xx if with_xx != "auto" else partial(needs_products, estimator),
             format=format,
             state=state,
             state_by=state_by,

@@ -126,7 +126,7 @@ class FilePart(ArrowPart):
     def __init__(self, file: _files.File) -> None:
         self.file = file
         self.path = self.label = file.path
-        self.size = _size(file.path)
+        self.size = file.size
 
     def fingerprint(self, content: bool = False) -> dict[str, Any]:
         """Return size and time, or size and content."""
@@ -299,16 +299,22 @@ class FragmentPart(ArrowPart):
     def __init__(self, dataset: Any, fragment: Any, number: int) -> None:
         self.dataset, self.fragment = dataset, fragment
         self.path = getattr(fragment, "path", None) or None
-        self.label = self.path or f"fragment {number} of the dataset"
         if self.path is not None:
             self.size = int(fragment.filesystem.get_file_info(self.path).size or 0)
+            if self._is_local:
+                self.path = os.path.abspath(self.path)
+        self.label = self.path or f"fragment {number} of the dataset"
+
+    @property
+    def _is_local(self) -> bool:
+        import pyarrow.fs as fs
+
+        return isinstance(self.fragment.filesystem, fs.LocalFileSystem)
 
     def fingerprint(self, content: bool = False) -> dict[str, Any]:
         """Return size and time, or size and content of a local file."""
-        import pyarrow.fs as fs
-
         assert self.path is not None
-        if isinstance(self.fragment.filesystem, fs.LocalFileSystem):
+        if self._is_local:
             return _files.fingerprint(self.path, content)
         if content:
             raise SourceError(f"{self.label} is not local: its content is not looked at.")
@@ -438,13 +444,6 @@ def batch_rows(schema: Any) -> int:
     widths = [f.dtype.itemsize if f.dtype is not None else 16 for f in map(field_of, schema)]
     low, high = CHUNK_ROWS
     return int(np.clip(CHUNK_BYTES // max(sum(widths), 1), low, high))
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except OSError:
-        return 0  # reading it will say what is wrong
 
 
 def _subset(schema: Any, names: Sequence[str]) -> Any:
