@@ -54,7 +54,10 @@ def test_the_public_names_are_these():
         "Moments",
         "MomentsFileError",
         "ProjSe",
+        "ProjSeCV",
         "RankExhaustedWarning",
+        "StabilityProjSe",
+        "TwoViewProjSe",
         "__version__",
         "subspace_correlation",
     ]

@@ -3,9 +3,12 @@
 The data path: source → moments → kernel → coordinates → search → estimator.
 """
 
+from projse._cv import ProjSeCV
 from projse._estimator import ProjSe
 from projse._moments import Moments
+from projse._stability import StabilityProjSe
 from projse._subspace import subspace_correlation
+from projse._two_view import TwoViewProjSe
 from projse.exceptions import MomentsFileError, RankExhaustedWarning
 
 __version__ = "0.1.0.dev0"
@@ -14,7 +17,10 @@ __all__ = [
     "Moments",
     "MomentsFileError",
     "ProjSe",
+    "ProjSeCV",
     "RankExhaustedWarning",
+    "StabilityProjSe",
+    "TwoViewProjSe",
     "__version__",
     "subspace_correlation",
 ]

@@ -10,20 +10,20 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse._covariates import append_covariates
-from projse._fitted import all_or_nothing
+from projse._fitted import all_or_nothing, remember_columns
 from projse._kernel import FeatureGram
 from projse._moments import AUTO_XX_COLUMNS, Moments, moments_of
 from projse._parameters import check_parameters, column_indices, is_whole, plain_rank
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._routes import KernelSpec, from_moments, from_rows
 from projse._selection import Plan, Selection, select
-from projse._source import make_rows, refuse_non_numeric_columns
+from projse._source import Rows, make_rows, refuse_non_numeric_columns
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
@@ -326,11 +326,7 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
             )
         with all_or_nothing(self):
-            self.n_features_in_ = moments.n_x
-            if moments.feature_names is not None:
-                self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+            remember_columns(self, moments)
             self._fit_moments(moments, self._plan(moments.one_view), strict=True)
         return self
 
@@ -350,6 +346,15 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         selection = select(gram, plan)
         self.moments_ = copy(moments)  # which the caller may go on updating
         self._store(selection, plan, quiet=not strict)
+
+    def needs_products(self, rows: Rows) -> bool:
+        """Whether a selection from moments of such rows needs the products of the candidates."""
+        selector = clone(self)
+        selector.n_features_in_ = rows.X.shape[1]
+        if rows.feature_names is not None:
+            selector.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+        plan = selector._plan(rows.Y is None)
+        return plan.one_view or selector._n_conditioned(plan, rows.Y) > 0
 
     def _forget_moments(self) -> None:
         if hasattr(self, "moments_"):
@@ -496,3 +501,15 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
         tags.target_tags.multi_output = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def fit_rows(selector: ProjSe, rows: Rows) -> ProjSe:
+    """Fit a selector on rows that were checked before, by whatever route suits them."""
+    if rows.classes is not None:
+        selector.set_params(target_type="class")
+    n = rows.X.shape[1]
+    for parameter in ("include", "exclude"):
+        # The columns have lost their names.
+        given = column_indices(parameter, getattr(selector, parameter), n, rows.feature_names)
+        selector.set_params(**{parameter: given if given.size else None})
+    return selector.fit(rows.X, rows.y, rows.weight)

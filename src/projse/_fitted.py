@@ -1,10 +1,14 @@
-"""Fitted attributes: all of them or none."""
+"""Fitted attributes: all of them or none, and those that every estimator has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
+
+from projse._moments import Moments
 
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
@@ -14,6 +18,15 @@ def fitted_attributes(estimator: Any) -> dict[str, Any]:
         for name, value in vars(estimator).items()
         if name.endswith("_") and not name.startswith("_")
     }
+
+
+def remember_columns(estimator: Any, moments: Moments) -> None:
+    """Set what scikit-learn keeps of the columns of X, from moments."""
+    estimator.n_features_in_ = moments.n_x
+    if moments.feature_names is not None:
+        estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
 @contextmanager
