@@ -15,11 +15,12 @@ import pytest
 
 import projse
 import projse.exceptions
+import projse.metrics
 import projse.projectors
 
 ROOT = Path(__file__).parents[1]
 MODULES = sorted(module.name for module in pkgutil.iter_modules(projse.__path__, "projse."))
-PUBLIC_MODULES = [projse, projse.exceptions, projse.projectors]
+PUBLIC_MODULES = [projse, projse.exceptions, projse.metrics, projse.projectors]
 OBJECTS = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in PUBLIC_MODULES
@@ -78,7 +79,7 @@ def test_all_is_sorted_and_is_the_whole_public_surface(module):
 
 def test_other_modules_are_private_or_listed_here():
     public = {name for name in MODULES if not name.removeprefix("projse.").startswith("_")}
-    assert public == {"projse.cli", "projse.exceptions", "projse.projectors"}
+    assert public == {"projse.cli", "projse.exceptions", "projse.metrics", "projse.projectors"}
 
 
 # Docs
@@ -98,6 +99,9 @@ def test_public_names_say_what_they_are(path):
     else:
         assert "Returns\n------" in docs
         parameters(thing, docs)
+        if path.startswith("projse.metrics"):
+            assert "References\n------" in docs
+            assert ">>>" in docs
 
 
 def parameters(function, docs):
@@ -157,7 +161,7 @@ HEAVY = {"pandas", "polars", "pyarrow", "typer", "rich", "matplotlib", "dask", "
 def test_import_adds_nothing_heavy_to_what_scikit_learn_imports(tmp_path):
     done = run_python(
         "import sys, sklearn.feature_selection; before = set(sys.modules)\n"
-        "import projse, projse.projectors, projse.cli\n"
+        "import projse, projse.projectors, projse.metrics, projse.cli\n"
         f"print(sorted((set(sys.modules) - before) & {HEAVY}))",
         tmp_path,
     )
