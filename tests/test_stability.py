@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 from projse import Moments, ProjSe, StabilityProjSe
 from projse._resample import deal, draw_counts
-from projse._stability_measures import nogueira_stability, pearson_stability
 from projse.exceptions import RankExhaustedWarning
+from projse.metrics import nogueira_stability, pearson_stability
 
 
 def stable(n=3, **parameters):
