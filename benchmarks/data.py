@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,18 @@ def cifar100() -> tuple[Array, Array]:
     """Read images as 50000 × 3072 uint8, and their 100 fine labels."""
     with np.load(_present("cifar100/cifar100_train.npz")) as archive:
         return archive["data"], archive["fine_labels"]
+
+
+def mnist_halves() -> tuple[Array, Array, Array, Array]:
+    """Read left and right halves of the digits, 392 pixels each: training and test rows."""
+    parts = []
+    for name, n in (("train", 60_000), ("t10k", 10_000)):
+        path = _present(f"mnist/{name}-images-idx3-ubyte.gz")
+        with gzip.open(path) as file:
+            images = np.frombuffer(file.read(), np.uint8, offset=16).reshape(n, 28, 28)
+        for half in (images[:, :, :14], images[:, :, 14:]):
+            parts.append(half.reshape(n, -1).astype(np.float64))
+    return parts[0], parts[1], parts[2], parts[3]
 
 
 def sparse_documents(

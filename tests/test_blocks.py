@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from projse import Moments
-from projse._blocks import StackedMoments, all_but_one, block_moments
+from projse import Moments, block_moments
+from projse._blocks import StackedMoments, all_but_one, moments_of_blocks
 from projse._resample import deal, draw_counts, draw_rows
 from projse._source import make_rows
 
@@ -40,13 +40,13 @@ def test_sums_of_blocks_are_the_moments_of_their_rows(seed, kind, with_xx):
     X, Y, weight = problem(seed, kind)
     rows = make_rows(X, Y, weight)
     blocks = deal(90, 7, rng, None, None)
-    parts = block_moments(rows, blocks, with_xx=with_xx, n_jobs=2)
+    parts = moments_of_blocks(rows, blocks, with_xx=with_xx, n_jobs=2)
     counts = rng.integers(0, 3, (6, 7))
     counts[:, 0] += 1
     for row, got in zip(counts, StackedMoments(parts).sums(counts, chunk=4), strict=True):
         chosen = np.repeat(np.concatenate(blocks), np.repeat(row, [len(b) for b in blocks]))
         again = rows.take(chosen)
-        want = block_moments(again, [np.arange(len(chosen))], with_xx=with_xx)[0]
+        want = moments_of_blocks(again, [np.arange(len(chosen))], with_xx=with_xx)[0]
         assert_same_moments(got, want)
 
 
@@ -65,7 +65,7 @@ def test_all_but_one(seed, n):
     X, Y, _ = problem(seed, "plain")
     rows = make_rows(X, Y)
     folds = np.array_split(np.arange(90), n)
-    parts = block_moments(rows, folds, with_xx=True)
+    parts = moments_of_blocks(rows, folds, with_xx=True)
     for fold, got in zip(folds, all_but_one(parts), strict=True):
         left = np.setdiff1d(np.arange(90), fold)
         assert_same_moments(got, Moments.from_arrays(X[left], Y[left], with_xx=True))
@@ -106,3 +106,23 @@ def test_draws(seed, bootstrap):
         assert np.all(sizes % 5 == 0)
         assert sizes.sum() == 20
         assert bootstrap or len(present) == 4
+
+
+@pytest.mark.parametrize("kind", ["plain", "weights", "classes", "one view"])
+def test_public_blocks_add_up_to_all_rows(seed, kind):
+    X, Y, weight = problem(seed, kind)
+    blocks = block_moments(X, Y, 6, weight, random_state=seed)
+    assert len(blocks) == 6
+    assert_same_moments(sum(blocks), Moments.from_arrays(X, Y, weight))
+    again = block_moments(X, Y, 6, weight, random_state=seed, n_jobs=1)
+    for a, b in zip(blocks, again, strict=True):
+        assert np.array_equal(a.xx_diag, b.xx_diag)
+
+
+def test_public_blocks_refuse_what_they_cannot_deal(seed):
+    X, Y, _ = problem(seed, "plain")
+    for n in (1, 91, 2.5):
+        with pytest.raises(ValueError, match=f"n_blocks={n} must be"):
+            block_moments(X, Y, n)
+    with pytest.raises(ValueError, match="groups has shape"):
+        block_moments(X, Y, 5, groups=[1, 2])

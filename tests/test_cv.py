@@ -122,12 +122,12 @@ def test_chooses_other_parameters_in_the_same_pass(seed):
 
     def counting(*args, **kwargs):
         passes.append(1)
-        return block_moments(*args, **kwargs)
+        return moments_of_blocks(*args, **kwargs)
 
-    block_moments = projse._cv.block_moments
+    moments_of_blocks = projse._cv.moments_of_blocks
     grid = {"round_size": [None, 1], "alpha": [0.0, 100.0], "rank": [1, None]}
     with pytest.MonkeyPatch.context() as mp:
-        mp.setattr(projse._cv, "block_moments", counting)
+        mp.setattr(projse._cv, "moments_of_blocks", counting)
         model = ProjSeCV(n_features=6, param_grid=grid).fit(X, Y)
     assert len(passes) == 1
     assert set(model.best_params_) == set(grid)

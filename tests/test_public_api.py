@@ -60,6 +60,7 @@ def test_the_public_names_are_these():
         "StabilityProjSe",
         "TwoViewProjSe",
         "__version__",
+        "block_moments",
         "subspace_correlation",
     ]
 

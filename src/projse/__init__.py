@@ -3,6 +3,7 @@
 The data path: source → moments → kernel → coordinates → search → estimator.
 """
 
+from projse._blocks import block_moments
 from projse._cv import ProjSeCV
 from projse._estimator import ProjSe
 from projse._moments import Moments
@@ -22,5 +23,6 @@ __all__ = [
     "StabilityProjSe",
     "TwoViewProjSe",
     "__version__",
+    "block_moments",
     "subspace_correlation",
 ]

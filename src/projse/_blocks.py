@@ -13,19 +13,89 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 
 from projse._moments import Moments, align_classes, centred_yx, moments_of
-from projse._source import Rows
+from projse._parameters import is_whole
+from projse._resample import deal, generator, group_codes
+from projse._source import Rows, make_rows, refuse_non_numeric_columns
+from projse._targets import column_names
 from projse._threads import effective_n_threads, ordered_map
 
 Array = NDArray[Any]
 
 
 def block_moments(
+    X: Any,
+    y: Any = None,
+    n_blocks: int = 100,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    stratify: bool = True,
+    random_state: Any = None,
+    with_xx: bool | str = "auto",
+    target_type: str = "auto",
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+) -> list[Moments]:
+    """Deal the rows to blocks at random, and sum each block: one pass for any resampling.
+
+    Feed the blocks to :meth:`StabilityProjSe.fit_moments` or :meth:`ProjSeCV.fit_moments` as often
+    as you like: with other shares, kernels or numbers of picks.
+
+    Parameters
+    ----------
+    X, y, sample_weight, with_xx, target_type, n_jobs, batch_size
+        As in :meth:`Moments.from_arrays`.
+    n_blocks : int, default=100
+    groups : array-like of shape (n_samples,), default=None
+        Rows of a group go to the same block.
+    stratify : bool, default=True
+        Spread class labels evenly over the blocks.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Returns
+    -------
+    list of Moments
+        One a block; blocks without rows are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse import ProjSe, StabilityProjSe, block_moments
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 10))
+    >>> Y = X[:, [3, 8]] + rng.normal(size=(500, 2))
+    >>> blocks = block_moments(X, Y, 20, random_state=0)
+    >>> stable = StabilityProjSe(ProjSe(2), random_state=0).fit_moments(blocks)
+    >>> sorted(stable.selected_.tolist())
+    [3, 8]
+    """
+    refuse_non_numeric_columns(X)
+    names = column_names(X)
+    X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
+    m = X.shape[0]
+    if not is_whole(n_blocks) or not 2 <= n_blocks <= m:
+        raise ValueError(f"n_blocks={n_blocks!r} must be a number from 2 to {m}, the rows.")
+    rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+    codes = group_codes(groups, m)
+    strata = rows.class_codes() if stratify and codes is None else None
+    blocks = deal(m, n_blocks, generator(random_state), strata, codes)
+    return moments_of_blocks(
+        rows,
+        [block for block in blocks if len(block)],
+        with_xx=with_xx,
+        n_jobs=n_jobs,
+        batch_size=batch_size,
+    )
+
+
+def moments_of_blocks(
     rows: Rows,
     blocks: Sequence[Array],
     *,
-    with_xx: bool,
+    with_xx: bool | str,
     n_jobs: int | None = None,
     batch_size: int | None = None,
 ) -> list[Moments]:

@@ -18,7 +18,7 @@ from sklearn.model_selection import ParameterGrid, check_cv
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from projse._blocks import all_but_one, block_moments
+from projse._blocks import all_but_one, moments_of_blocks
 from projse._estimator import ProjSe, fit_rows
 from projse._fitted import all_or_nothing, remember_columns
 from projse._held_out import held_out_r2
@@ -328,7 +328,7 @@ class ProjSeCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """Sum the folds; where they part the rows, what is left is a sum of the others."""
 
         def sums(parts: list[Array]) -> list[Moments]:
-            return block_moments(
+            return moments_of_blocks(
                 rows, parts, with_xx=True, n_jobs=self.n_jobs, batch_size=selector.batch_size
             )
 

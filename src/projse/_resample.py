@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from projse._parameters import is_whole
 
 Array = NDArray[Any]
 
@@ -93,3 +96,22 @@ def draw_rows(
 def share(subsample: float, n: int) -> int:
     """Return how many of n units a resample draws: at least one."""
     return max(1, round(subsample * n))
+
+
+def generator(random_state: Any) -> np.random.Generator:
+    """Return a generator that an int, a RandomState, a Generator or None stands for."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if random_state is None or is_whole(random_state):
+        return np.random.default_rng(random_state)
+    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
+
+
+def group_codes(groups: Any, n: int) -> Array | None:
+    """Return the number of the group of each of n rows; None where there are none."""
+    if groups is None:
+        return None
+    groups = np.asarray(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"groups has shape {groups.shape}, but X has {n} rows; pass one a row.")
+    return np.unique(groups, return_inverse=True)[1]

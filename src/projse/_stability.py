@@ -12,15 +12,15 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, check_random_state
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from projse._blocks import StackedMoments, block_moments
+from projse._blocks import StackedMoments, moments_of_blocks
 from projse._estimator import ProjSe, fit_rows
 from projse._fitted import all_or_nothing, remember_columns
 from projse._moments import Moments
 from projse._parameters import is_number, is_whole
-from projse._resample import deal, draw_counts, draw_rows, share
+from projse._resample import deal, draw_counts, draw_rows, generator, group_codes, share
 from projse._source import Rows, make_rows, refuse_non_numeric_columns
 from projse._stability_measures import nogueira_stability, pearson_stability
 from projse.exceptions import RankExhaustedWarning
@@ -173,11 +173,11 @@ class StabilityProjSe(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 feature_names=None if names is None else tuple(names),
             ).counted()
             strata = rows.class_codes() if self.stratify and groups is None else None
-            codes = _group_codes(groups, X.shape[0])
+            codes = group_codes(groups, X.shape[0])
             if codes is not None and rows.n_samples < X.shape[0]:
                 codes = np.unique(codes[np.flatnonzero(sample_weight)], return_inverse=True)[1]
             self._refuse_small(rows, strata, codes)
-            rng = _generator(self.random_state)
+            rng = generator(self.random_state)
             n_blocks = self._n_blocks(rows, codes)
             if n_blocks is None:
                 fits = self._fit_rows(rows, rng, strata, codes)
@@ -213,7 +213,7 @@ class StabilityProjSe(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 "more."
             )
         with all_or_nothing(self):
-            rng = _generator(self.random_state)
+            rng = generator(self.random_state)
             stack = StackedMoments(parts)
             remember_columns(self, stack.total)
             self._store(self._fit_sums(stack, self._counts(len(parts), rng)))
@@ -282,7 +282,7 @@ class StabilityProjSe(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         counts = self._counts(len(blocks), rng)
         with_xx = self.selector.needs_products(rows)
         while True:
-            parts = block_moments(
+            parts = moments_of_blocks(
                 rows,
                 blocks,
                 with_xx=with_xx,
@@ -381,24 +381,6 @@ def _quietly(call: Any, *arguments: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RankExhaustedWarning)
         call(*arguments)
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    """Return a generator that an int, a RandomState, a Generator or None stands for."""
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    if random_state is None or is_whole(random_state):
-        return np.random.default_rng(random_state)
-    return np.random.default_rng(check_random_state(random_state).randint(2**31 - 1))
-
-
-def _group_codes(groups: Any, n: int) -> Array | None:
-    if groups is None:
-        return None
-    groups = np.asarray(groups)
-    if groups.shape != (n,):
-        raise ValueError(f"groups has shape {groups.shape}, but X has {n} rows; pass one a row.")
-    return np.unique(groups, return_inverse=True)[1]
 
 
 def _mean_place(selections: Array, n: int) -> Array:

@@ -1,0 +1,23 @@
+"""Suites whose results are rows: each module has ``CASES``, functions from ``quick`` to rows."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+import engine
+import trust
+from machine import OtherWork
+from rows import Row
+
+ROW_SUITES: dict[str, ModuleType] = {"engine": engine, "trust": trust}
+TITLES = {"engine": "Engine", "trust": "Two views, stability, cross-validation"}
+
+
+def run_case(suite: str, name: str, quick: bool) -> list[Row]:
+    """Run one case by its name, and note how much other work the machine had meanwhile."""
+    other = OtherWork()
+    rows: list[Row] = ROW_SUITES[suite].CASES[name](quick)
+    share = other.share()
+    for row in rows:
+        row.other_work = share
+    return rows
