@@ -29,7 +29,8 @@ def deal(
         Rows that stay together in one block; the largest groups go first, each to the block
         that has the fewest rows.
     """
-    block = np.empty(n, dtype=np.intp)
+    # Narrow integers: sorting them is a matter of counting.
+    narrow = np.min_scalar_type(n_blocks)
     if groups is not None:
         sizes = np.bincount(groups)
         order = rng.permutation(len(sizes))
@@ -39,13 +40,16 @@ def deal(
         for group in order:
             of_group[group] = int(np.argmin(load))
             load[of_group[group]] += sizes[group]
-        block = of_group[groups]
-    else:
+        block = of_group.astype(narrow)[groups]
+    elif strata is not None:
         order = rng.permutation(n)
-        if strata is not None:
-            order = order[np.argsort(strata[order], kind="stable")]
+        order = order[np.argsort(strata[order], kind="stable")]
         # One row after the other to the next block: every class is spread as evenly as can be.
+        block = np.empty(n, dtype=narrow)
         block[order] = np.arange(n) % n_blocks
+    else:
+        block = (np.arange(n) % n_blocks).astype(narrow)
+        rng.shuffle(block)
     by_block = np.argsort(block, kind="stable")
     return np.split(by_block, np.cumsum(np.bincount(block, minlength=n_blocks))[:-1])
 
