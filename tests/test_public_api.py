@@ -54,9 +54,11 @@ def test_the_public_names_are_these():
     assert projse.__all__ == [
         "Moments",
         "MomentsFileError",
+        "PermutationTest",
         "ProjSe",
         "RankExhaustedWarning",
         "__version__",
+        "permutation_test",
         "subspace_correlation",
     ]
 
@@ -140,8 +142,9 @@ def test_examples_in_the_docs_run(name):
     assert (module.__doc__ or "").strip(), "a module says what it is for"
 
 
-def test_the_estimator_moments_and_correlation_have_examples():
-    for thing in (projse.ProjSe, projse.Moments, projse.subspace_correlation):
+def test_the_estimator_moments_and_functions_have_examples():
+    functions = (projse.permutation_test, projse.subspace_correlation)
+    for thing in (projse.ProjSe, projse.Moments, *functions):
         assert ">>>" in inspect.getdoc(thing)
 
 
