@@ -54,6 +54,7 @@ def test_the_public_names_are_these():
     assert projse.__all__ == [
         "Moments",
         "MomentsFileError",
+        "PermutationTest",
         "ProjSe",
         "ProjSeCV",
         "RankExhaustedWarning",
@@ -61,6 +62,7 @@ def test_the_public_names_are_these():
         "TwoViewProjSe",
         "__version__",
         "block_moments",
+        "permutation_test",
         "subspace_correlation",
     ]
 
@@ -144,8 +146,9 @@ def test_examples_in_the_docs_run(name):
     assert (module.__doc__ or "").strip(), "a module says what it is for"
 
 
-def test_the_estimator_moments_and_correlation_have_examples():
-    for thing in (projse.ProjSe, projse.Moments, projse.subspace_correlation):
+def test_the_estimator_moments_and_functions_have_examples():
+    functions = (projse.permutation_test, projse.subspace_correlation)
+    for thing in (projse.ProjSe, projse.Moments, *functions):
         assert ">>>" in inspect.getdoc(thing)
 
 

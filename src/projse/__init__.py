@@ -7,6 +7,7 @@ from projse._blocks import block_moments
 from projse._cv import ProjSeCV
 from projse._estimator import ProjSe
 from projse._moments import Moments
+from projse._permutation import PermutationTest, permutation_test
 from projse._stability import StabilityProjSe
 from projse._subspace import subspace_correlation
 from projse._two_view import TwoViewProjSe
@@ -17,6 +18,7 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Moments",
     "MomentsFileError",
+    "PermutationTest",
     "ProjSe",
     "ProjSeCV",
     "RankExhaustedWarning",
@@ -24,5 +26,6 @@ __all__ = [
     "TwoViewProjSe",
     "__version__",
     "block_moments",
+    "permutation_test",
     "subspace_correlation",
 ]
