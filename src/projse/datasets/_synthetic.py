@@ -198,11 +198,8 @@ def _positive(name: str, value: Any) -> int:
 
 
 def _deviation(name: str, value: Any) -> float:
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, numbers.Real)
-        or not 0 <= float(value) < np.inf
-    ):
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if not (number and 0 <= float(value) < np.inf):
         raise ValueError(f"{name}={value!r} is not a standard deviation: a number from 0 up.")
     return float(value)
 
