@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.datasets._content import damaged
+from projse.datasets._content import damaged, read_content
 
 FOLDER = "cifar-100-python"
 Images = tuple[NDArray[np.uint8], NDArray[np.int64], list[str]]
@@ -25,10 +25,12 @@ Images = tuple[NDArray[np.uint8], NDArray[np.int64], list[str]]
 
 def read_cifar_archive(path: Path, part: str) -> Images:
     """Read images, fine labels and class names of ``part`` ("train" or "test")."""
+    # tarfile would stop before the end, where gzip keeps its checksum.
+    unpacked = io.BytesIO(read_content(path))
     try:
-        with tarfile.open(path, "r:gz") as archive:
+        with tarfile.open(fileobj=unpacked, mode="r:") as archive:
             pickles = {name: _member(archive, f"{FOLDER}/{name}") for name in (part, "meta")}
-    except (OSError, EOFError, KeyError, tarfile.TarError, zlib.error) as error:
+    except (OSError, EOFError, KeyError, tarfile.TarError) as error:
         raise damaged(path, error) from error
     batch, meta = (restricted_loads(pickles[name], f"{path}, {name}") for name in (part, "meta"))
     try:
@@ -44,7 +46,8 @@ def read_cifar_archive(path: Path, part: str) -> Images:
 def read_cifar_npz(path: Path) -> Images:
     """Read images, fine labels and class names from an .npz, without unpickling."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        # NumPy leaves a file that it opened itself open where it cannot read it.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
             data, labels, names = (archive[k] for k in ("data", "fine_labels", "label_names"))
     except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
         raise damaged(path, error) from error

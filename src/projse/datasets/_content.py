@@ -14,8 +14,9 @@ from projse.exceptions import DatasetError
 
 def damaged(name: object, why: object) -> DatasetError:
     """Make the error for a file that cannot be what its name says."""
+    reason = str(why).rstrip(".")
     return DatasetError(
-        f"{name} is damaged, or not what its name says: {why}. Remove it and get it again."
+        f"{name} is damaged, or not what its name says: {reason}. Remove it and get it again."
     )
 
 
