@@ -17,34 +17,35 @@ UCR = (
 )
 
 
-def _gzipped(path: str, of_gz: str, of_content: str, *addresses: Address) -> tuple[DataFile, ...]:
-    """List a file as a gzip archive, with addresses, and as it is when unpacked."""
-    return (
-        DataFile(f"{path}.gz", addresses, (of_gz, of_content)),
-        DataFile(path, (), (of_content,)),
-    )
-
-
 def _ucr(
-    folder: str, name: str, part: str, of_gz: str | None = None, of_content: str | None = None
+    folder: str,
+    name: str,
+    part: str,
+    of_gz: str | None = None,
+    of_content: str | None = None,
+    tsv_in: str | None = None,
 ) -> tuple[DataFile, ...]:
     """List the formats that a part of a UCR data set comes in, and the archive that holds it."""
     stem = f"{folder}/{name}_{part}"
+    tsv = (Address(f"{tsv_in}/{name}_{part}.tsv", of_content),) if tsv_in else ()
     archive = f"https://www.timeseriesclassification.com/aeon-toolkit/{name}.zip"
-    tsv: tuple[DataFile, ...] = (DataFile(f"{stem}.tsv.gz"), DataFile(f"{stem}.tsv"))
-    if of_gz and of_content:
-        tsv = _gzipped(f"{stem}.tsv", of_gz, of_content)
-    others = tuple(DataFile(f"{stem}.{ending}") for ending in ("ts", "txt", "arff"))
-    return (*tsv, *others, DataFile(f"{folder}/{name}.zip", (Address(archive),)))
+    return (
+        DataFile(f"{stem}.tsv.gz", (), tuple(filter(None, (of_gz, of_content)))),
+        DataFile(f"{stem}.tsv", tsv, tuple(filter(None, (of_content,)))),
+        *(DataFile(f"{stem}.{ending}") for ending in ("ts", "txt", "arff")),
+        DataFile(f"{folder}/{name}.zip", (Address(archive),)),
+    )
 
 
 def _mnist(file: str, official: str, of_gz: str, of_content: str) -> tuple[DataFile, ...]:
-    return _gzipped(
-        f"mnist/{file}",
-        of_gz,
-        of_content,
-        Address(f"https://ossci-datasets.s3.amazonaws.com/mnist/{file}.gz", official),
-        Address(f"https://storage.googleapis.com/cvdf-datasets/mnist/{file}.gz", official),
+    mirrors = (
+        f"https://ossci-datasets.s3.amazonaws.com/mnist/{file}.gz",
+        f"https://storage.googleapis.com/cvdf-datasets/mnist/{file}.gz",
+    )
+    addresses = tuple(Address(mirror, official) for mirror in mirrors)
+    return (
+        DataFile(f"mnist/{file}.gz", addresses, (of_gz, of_content)),
+        DataFile(f"mnist/{file}", (), (of_content,)),
     )
 
 
@@ -206,6 +207,10 @@ THORAX = DataSet(
     ),
 )
 
+SHAPESALL_TSV = (
+    "https://raw.githubusercontent.com/iwuqing/Time-Series-Classification-based-on-KNN/"
+    "6f961db51e2633ba46524913177c518bd03bb843/data/ShapesAll"
+)
 SHAPESALL = DataSet(
     name="ShapesAll",
     parts={
@@ -215,6 +220,7 @@ SHAPESALL = DataSet(
             "TRAIN",
             "4dda45787aa8f0fff19f956e7c2070a6999f0e6be627a60f726cebd999e55d6b",
             "c55ab9de74bc5cc1068ea45999a76f551b3d58f64caf66dcc3151882142d337e",
+            tsv_in=SHAPESALL_TSV,
         ),
         "test": _ucr(
             "shapesall",
@@ -222,6 +228,7 @@ SHAPESALL = DataSet(
             "TEST",
             "dddaac8b20d492ebf8abdd6f0dc43e5acfa95fc2bcede906e5e8dbf76d2ec486",
             "1a0de98184a51d4827acec26b664c2212ef0893c840ffd05495d372dffa2bfc7",
+            tsv_in=SHAPESALL_TSV,
         ),
     },
     n_samples={"train": 600, "test": 600},
