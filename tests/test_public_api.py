@@ -14,13 +14,15 @@ from pathlib import Path
 import pytest
 
 import projse
+import projse.datasets
 import projse.exceptions
 import projse.metrics
 import projse.projectors
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(module.name for module in pkgutil.iter_modules(projse.__path__, "projse."))
-PUBLIC_MODULES = [projse, projse.exceptions, projse.metrics, projse.projectors]
+PACKAGED = {m.name: m.ispkg for m in pkgutil.walk_packages(projse.__path__, "projse.")}
+MODULES = sorted(PACKAGED)
+PUBLIC_MODULES = [projse, projse.datasets, projse.exceptions, projse.metrics, projse.projectors]
 OBJECTS = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in PUBLIC_MODULES
@@ -81,8 +83,9 @@ def test_all_is_sorted_and_is_the_whole_public_surface(module):
 
 
 def test_other_modules_are_private_or_listed_here():
-    public = {name for name in MODULES if not name.removeprefix("projse.").startswith("_")}
-    assert public == {"projse.cli", "projse.exceptions", "projse.metrics", "projse.projectors"}
+    public = {name for name in MODULES if "._" not in name}
+    names = ("cli", "datasets", "exceptions", "metrics", "projectors")
+    assert public == {f"projse.{name}" for name in names}
 
 
 # Docs
@@ -159,13 +162,15 @@ def test_types_are_shipped():
     assert (Path(projse.__file__).parent / "py.typed").exists()
 
 
-HEAVY = {"pandas", "polars", "pyarrow", "typer", "rich", "matplotlib", "dask", "pyspark"}
+HEAVY = {"pandas", "polars", "pyarrow", "typer", "rich", "matplotlib", "dask", "pyspark", "pooch"}
 
 
 def test_import_adds_nothing_heavy_to_what_scikit_learn_imports(tmp_path):
     done = run_python(
         "import sys, sklearn.feature_selection; before = set(sys.modules)\n"
-        "import projse, projse.projectors, projse.metrics, projse.cli\n"
+    public = {name for name in MODULES if "._" not in name}
+    names = ("cli", "datasets", "exceptions", "metrics", "projectors")
+    assert public == {f"projse.{name}" for name in names}
         f"print(sorted((set(sys.modules) - before) & {HEAVY}))",
         tmp_path,
     )
@@ -223,7 +228,7 @@ def test_names_in_the_readme_exist():
 def test_the_architecture_table_names_every_module():
     table = (ROOT / "CONTRIBUTING.md").read_text()
     for name in MODULES:
-        file = f"{name.removeprefix('projse.')}.py"
+        file = name.removeprefix("projse.").replace(".", "/") + ("/" if PACKAGED[name] else ".py")
         assert f"`{file}`" in table or file == "__main__.py", file
-    for file in re.findall(r"`(_?\w+\.py)`", table):
+    for file in re.findall(r"`((?:\w+/)?_?\w+\.py)`", table):
         assert (ROOT / "src" / "projse" / file).exists(), file

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-__all__ = ["MomentsFileError", "RankExhaustedWarning"]
+__all__ = [
+    "DatasetError",
+    "DatasetMissingError",
+    "MomentsFileError",
+    "RankExhaustedWarning",
+]
 
 
 class RankExhaustedWarning(UserWarning):
@@ -11,3 +16,11 @@ class RankExhaustedWarning(UserWarning):
 
 class MomentsFileError(ValueError):
     """A file is not a moments file, is damaged, or was written by a newer version."""
+
+
+class DatasetError(ValueError):
+    """A file of a data set is damaged, of another version, or not what its name says."""
+
+
+class DatasetMissingError(DatasetError, FileNotFoundError):
+    """A data set is not at hand, and could not or should not be downloaded."""
