@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.datasets import load_cifar100, load_eleven_tumors, load_glioma
+from projse.datasets import load_cifar100, load_eleven_tumors, load_glioma, load_mnist_halves
 from projse.exceptions import DatasetMissingError
 
 Array = NDArray[Any]
@@ -66,12 +65,8 @@ def cifar100() -> tuple[Array, Array]:
 def mnist_halves() -> tuple[Array, Array, Array, Array]:
     """Read left and right halves of the digits, 392 pixels each: training and test rows."""
     parts = []
-    for name, n in (("train", 60_000), ("t10k", 10_000)):
-        path = _present(f"mnist/{name}-images-idx3-ubyte.gz")
-        with gzip.open(path) as file:
-            images = np.frombuffer(file.read(), np.uint8, offset=16).reshape(n, 28, 28)
-        for half in (images[:, :, :14], images[:, :, 14:]):
-            parts.append(half.reshape(n, -1).astype(np.float64))
+    for subset in ("train", "test"):
+        parts += [half.astype(np.float64) for half in _at_hand(load_mnist_halves, subset=subset)]
     return parts[0], parts[1], parts[2], parts[3]
 
 
@@ -105,9 +100,9 @@ def _counts(columns: Array, n: int, values: Array) -> sp.csr_array:
     return matrix
 
 
-def _at_hand(loader: Callable[..., Any]) -> tuple[Array, Array]:
+def _at_hand(loader: Callable[..., Any], **options: Any) -> tuple[Array, Array]:
     try:
-        return loader(return_X_y=True, data_home=home(), download_if_missing=False)
+        return loader(return_X_y=True, data_home=home(), download_if_missing=False, **options)
     except DatasetMissingError as missing:
         # The loader's own message names folders of this machine, and would land in the results.
         name = loader.__name__.removeprefix("load_")
