@@ -89,6 +89,9 @@ def test_without_pooch_files_at_hand_are_used_and_the_extra_is_named(tmp_path):
         "import sys; sys.modules['pooch'] = None\n"
         "from projse.datasets import load_carcinom\n"
         "assert load_carcinom().data.shape == (174, 9182)\n"
+        "from projse.datasets import load_thorax\n"
+        "try: load_thorax()\n"
+        "except FileNotFoundError as error: assert 'projse[datasets]' in str(error), error\n"
         "import os; del os.environ['PROJSE_DATA']\n"
         "try: load_carcinom()\n"
         "except ImportError as error: print(error)\n"
@@ -164,6 +167,20 @@ def test_without_a_network_the_error_says_what_from_where_and_where_to(tmp_path,
     assert "PROJSE_DATA" in message
     assert isinstance(caught.value, FileNotFoundError)
     assert server.asked == [URL, MIRROR]
+
+
+def test_only_what_is_missing_is_asked_for(tmp_path):
+    kinds = ("images", "labels", "notes")
+    parts = {kind: (DataFile(kind, (Address(f"https://example.org/{kind}"),)),) for kind in kinds}
+    dataset = replace(one_file(), parts=parts)
+    for kind in ("images", "notes"):
+        (tmp_path / kind).write_bytes(CONTENT)
+    with pytest.raises(DatasetMissingError) as caught:
+        locate(dataset, kinds, tmp_path, True)
+    message = str(caught.value)
+    assert f"https://example.org/labels\n    -> {tmp_path / 'labels'}" in message
+    assert "images" not in message
+    assert "notes" not in message
 
 
 def test_nothing_is_downloaded_when_that_is_switched_off(tmp_path, server):

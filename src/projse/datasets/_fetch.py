@@ -33,15 +33,14 @@ def locate(
     for part in parts:
         path = _at_hand(dataset.parts[part], home, found)
         if path is None:
-            missing = [name for name in parts if name not in found]
             if not download_if_missing:
                 reason = "Downloading is off (download_if_missing=False)."
-                raise DatasetMissingError(_how_to_get(dataset, missing, home, reason))
+                raise DatasetMissingError(_how_to_get(dataset, parts, home, reason))
             try:
                 path = _download(dataset.parts[part], home)
-            except OSError as failure:
+            except (OSError, ImportError) as failure:
                 reason = f"The download failed: {failure}"
-                raise DatasetMissingError(_how_to_get(dataset, missing, home, reason)) from failure
+                raise DatasetMissingError(_how_to_get(dataset, parts, home, reason)) from failure
         found[part] = path
     return found
 
@@ -101,11 +100,13 @@ def _download(files: Sequence[DataFile], home: Path) -> Path:
     raise OSError("; ".join(reasons))
 
 
-def _how_to_get(dataset: DataSet, missing: Sequence[str], home: Path, reason: str) -> str:
-    """Say what to download, from where, and where to put it."""
+def _how_to_get(dataset: DataSet, parts: Sequence[str], home: Path, reason: str) -> str:
+    """Say what to download for the parts that are missing, from where, and where to put it."""
     lines: list[str] = []
-    for part in missing:
+    for part in parts:
         files = dataset.parts[part]
+        if any((home / file.path).is_file() for file in files):
+            continue
         for file in files:
             for address in file.addresses:
                 line = f"  {address.url}\n    -> {home / file.path}"
