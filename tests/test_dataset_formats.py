@@ -391,7 +391,7 @@ def test_matlab_matrices_are_those_that_scipy_reads(do_compression):
     matrices = {f"M{dtype}": np.array([[1, 2, 3], [4, 5, 100]], dtype) for dtype in NUMBERS}
     matrices |= {"empty": np.zeros((0, 3)), "long_name_of_a_matrix": np.arange(5.0)[:, None]}
     others = {"text": "words", "cells": np.array([[1, "a"]], "O"), "structure": {"a": 1}}
-    content = mat(do_compression, **others, **matrices, sparse=sp.eye_array(3, format="csc"))
+    content = mat(do_compression, **others, **matrices, sparse=sp.csc_array(np.eye(3)))
     expected = scipy.io.loadmat(io.BytesIO(content))
     for key, read in zip(matrices, read_matlab(content, "a.mat", list(matrices)), strict=True):
         assert read.dtype == matrices[key].dtype
@@ -424,7 +424,7 @@ def test_matlab_file_that_is_cut_is_refused():
 
 def test_matlab_file_without_such_a_matrix_is_refused():
     other = {"text": "words", "cells": np.array([[1, "a"]], "O"), "cube": np.zeros((2, 2, 2))}
-    other |= {"complex": np.array([[1j]]), "sparse": sp.eye_array(3, format="csc")}
+    other |= {"complex": np.array([[1j]]), "sparse": sp.csc_array(np.eye(3))}
     content = mat(X=np.ones((2, 2)), **other)
     with pytest.raises(DatasetError, match=r"a\.mat .*no matrix Y"):
         read_matlab(content, "a.mat", ["X", "Y"])

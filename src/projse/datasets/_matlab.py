@@ -96,7 +96,7 @@ def _matrix(flags: Element, shape: Element, values: Element, order: str) -> NDAr
     rows, columns = struct.unpack(f"{order}ii", shape[1])
     if bits & 0xFF not in CLASSES or bits & COMPLEX or values[0] not in STORED:
         raise ValueError("not a matrix of real numbers")
-    stored = np.frombuffer(values[1], np.dtype(STORED[values[0]]).newbyteorder(order))
+    stored = np.frombuffer(values[1], f"{order}{STORED[values[0]]}")
     if min(rows, columns) < 0 or stored.size != math.prod((rows, columns)):
         raise ValueError(f"{stored.size} values for {rows} × {columns}")
     return stored.reshape((rows, columns), order="F").astype(CLASSES[bits & 0xFF])
