@@ -20,10 +20,16 @@ from sklearn.model_selection import (
     StratifiedKFold,
     TimeSeriesSplit,
 )
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import projse._cv
 from projse import Moments, ProjSe, ProjSeCV
 from projse._held_out import held_out_r2
+
+
+@parametrize_with_checks([ProjSeCV(n_features=1, cv=3)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 def known_number(seed, n_true=4, m=400, n_x=15, n_y=5):
@@ -221,7 +227,7 @@ def test_a_selection_that_ends_early_keeps_its_score(seed):
 
 
 BAD = {
-    "no y": ({}, {"y": None}, "y is None"),
+    "no y": ({}, {"y": None}, "target y is None"),
     "selector": ({"selector": Ridge()}, {}, "selector must be a ProjSe"),
     "callable": ({"selector": ProjSe(kernel=lambda A, B: A.T @ B)}, {}, "callable kernel"),
     "rule": ({"rule": "2se"}, {}, "rule='2se'"),

@@ -10,11 +10,26 @@ from planted import PICKS, planted, planted_labels
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from projse import Moments, ProjSe, StabilityProjSe
 from projse._resample import deal, draw_counts
 from projse.exceptions import RankExhaustedWarning
 from projse.metrics import nogueira_stability, pearson_stability
+
+
+def no_repetitions(estimator):
+    why = "a row of weight 2 is drawn or left out as one; two equal rows are drawn apart"
+    kinds = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
+
+
+@parametrize_with_checks(
+    [StabilityProjSe(ProjSe(1), n_resamples=3, random_state=0)],
+    expected_failed_checks=no_repetitions,
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
 
 
 def stable(n=3, **parameters):

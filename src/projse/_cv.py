@@ -170,7 +170,10 @@ class ProjSeCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         selector = self._selector()
         if y is None:
-            raise ValueError("y is None; cross-validation needs references to predict.")
+            raise ValueError(
+                "ProjSeCV requires y to be passed, but the target y is None; there is nothing to "
+                "predict."
+            )
         with all_or_nothing(self):
             refuse_non_numeric_columns(X)
             X = validate_data(

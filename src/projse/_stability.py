@@ -163,6 +163,7 @@ class StabilityProjSe(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 dtype="numeric",
                 ensure_all_finite=False,
                 ensure_min_samples=2,
+                ensure_min_features=2,
             )
             names = getattr(self, "feature_names_in_", None)
             rows = make_rows(
