@@ -15,7 +15,7 @@ import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "fastcan")
+PACKAGES = ("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "pyarrow", "fastcan")
 
 
 def describe() -> dict[str, Any]:

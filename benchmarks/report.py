@@ -19,6 +19,7 @@ Results = dict[str, tuple[Any, dict[str, Any]]]
 CHARTS = {
     "engine": "Measured figures against their targets",
     "trust": "Measured figures against their targets",
+    "stream": "Measured figures against their targets",
     "peers": "Time against held-out R²",
 }
 

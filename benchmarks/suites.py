@@ -5,12 +5,17 @@ from __future__ import annotations
 from types import ModuleType
 
 import engine
+import stream
 import trust
 from machine import OtherWork
 from rows import Row
 
-ROW_SUITES: dict[str, ModuleType] = {"engine": engine, "trust": trust}
-TITLES = {"engine": "Engine", "trust": "Two views, stability, cross-validation"}
+ROW_SUITES: dict[str, ModuleType] = {"engine": engine, "trust": trust, "stream": stream}
+TITLES = {
+    "engine": "Engine",
+    "trust": "Two views, stability, cross-validation",
+    "stream": "Streams",
+}
 
 
 def run_case(suite: str, name: str, quick: bool) -> list[Row]:

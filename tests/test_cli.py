@@ -208,7 +208,7 @@ import sys
 import projse.cli
 def fit(*args):
     raise ValueError("no luck")
-projse.cli.ProjSe.fit = fit
+projse.ProjSe.fit = fit
 sys.argv = ["projse", {arguments}]
 projse.cli.main()
 """

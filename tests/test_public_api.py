@@ -18,11 +18,19 @@ import projse.datasets
 import projse.exceptions
 import projse.metrics
 import projse.projectors
+import projse.sources
 
 ROOT = Path(__file__).parents[1]
 PACKAGED = {m.name: m.ispkg for m in pkgutil.walk_packages(projse.__path__, "projse.")}
 MODULES = sorted(PACKAGED)
-PUBLIC_MODULES = [projse, projse.datasets, projse.exceptions, projse.metrics, projse.projectors]
+PUBLIC_MODULES = [
+    projse,
+    projse.datasets,
+    projse.exceptions,
+    projse.metrics,
+    projse.projectors,
+    projse.sources,
+]
 OBJECTS = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in PUBLIC_MODULES
@@ -60,10 +68,13 @@ def test_the_public_names_are_these():
         "ProjSe",
         "ProjSeCV",
         "RankExhaustedWarning",
+        "SourceError",
         "StabilityProjSe",
+        "StateError",
         "TwoViewProjSe",
         "__version__",
         "block_moments",
+        "moments_from",
         "permutation_test",
         "subspace_correlation",
     ]
@@ -84,7 +95,7 @@ def test_all_is_sorted_and_is_the_whole_public_surface(module):
 
 def test_other_modules_are_private_or_listed_here():
     public = {name for name in MODULES if "._" not in name}
-    names = ("cli", "datasets", "exceptions", "metrics", "projectors")
+    names = ("cli", "datasets", "exceptions", "metrics", "projectors", "sources")
     assert public == {f"projse.{name}" for name in names}
 
 
@@ -162,13 +173,25 @@ def test_types_are_shipped():
     assert (Path(projse.__file__).parent / "py.typed").exists()
 
 
-HEAVY = {"pandas", "polars", "pyarrow", "typer", "rich", "matplotlib", "dask", "pyspark", "pooch"}
+HEAVY = {
+    "pandas",
+    "polars",
+    "pyarrow",
+    "duckdb",
+    "typer",
+    "rich",
+    "matplotlib",
+    "dask",
+    "pyspark",
+    "pooch",
+}
 
 
 def test_import_adds_nothing_heavy_to_what_scikit_learn_imports(tmp_path):
     done = run_python(
         "import sys, sklearn.feature_selection; before = set(sys.modules)\n"
         "import projse, projse.projectors, projse.metrics, projse.cli, projse.datasets\n"
+        "import projse.sources\n"
         f"print(sorted((set(sys.modules) - before) & {HEAVY}))",
         tmp_path,
     )

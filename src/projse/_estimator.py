@@ -16,6 +16,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse._covariates import append_covariates
+from projse._fit_source import FitSourceMixin
 from projse._fitted import all_or_nothing, remember_columns
 from projse._kernel import FeatureGram
 from projse._moments import AUTO_XX_COLUMNS, Moments, moments_of
@@ -29,7 +30,7 @@ from projse.exceptions import RankExhaustedWarning
 Array = NDArray[Any]
 
 
-class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Select the candidates that best explain a whole set of references, without repetition.
 
     A candidate's score is the share of it that lies in the space the references span,

@@ -7,6 +7,8 @@ __all__ = [
     "DatasetMissingError",
     "MomentsFileError",
     "RankExhaustedWarning",
+    "SourceError",
+    "StateError",
 ]
 
 
@@ -24,3 +26,11 @@ class DatasetError(ValueError):
 
 class DatasetMissingError(DatasetError, FileNotFoundError):
     """A data set is not at hand, and could not or should not be downloaded."""
+
+
+class SourceError(ValueError):
+    """Rows cannot be read as asked: the message names the file, the columns and the remedy."""
+
+
+class StateError(RuntimeError):
+    """A state folder cannot be used: in use, not writable, full, or made for something else."""

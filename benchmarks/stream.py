@@ -1,0 +1,182 @@
+"""What streams must show: bounded memory, and no time beyond reading and multiplying.
+
+The files are made in a temporary folder and deleted afterwards: 10 million rows of 200 float32
+columns, about 8 GB. Every measurement has a process of its own.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import shutil
+import tempfile
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from measure import GIB, MIB, Ratio, exponent, peak_extra_memory, timed
+from numpy.typing import NDArray
+from rows import Row, not_run
+
+from projse import ProjSe
+
+Array = NDArray[Any]
+
+N_TARGETS = 10
+PICKS = 10
+
+
+def names(n_columns: int) -> list[str]:
+    features = [f"x_{j:03}" for j in range(n_columns - N_TARGETS)]
+    return features + [f"y_{j}" for j in range(N_TARGETS)]
+
+
+def make_file(path: str, n_rows: int, n_columns: int, seed: int) -> None:
+    """Write one file the way a user would: pyarrow's defaults."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(seed)
+    n_x = n_columns - N_TARGETS
+    mixing = np.random.default_rng(0).standard_normal((20, N_TARGETS), dtype=np.float32)
+    X = rng.standard_normal((n_rows, n_x), dtype=np.float32)
+    Y = X[:, :20] @ mixing + rng.standard_normal((n_rows, N_TARGETS), dtype=np.float32)
+    columns = [*np.ascontiguousarray(X.T), *np.ascontiguousarray(Y.T)]
+    pq.write_table(pa.table(dict(zip(names(n_columns), columns, strict=True))), path)
+
+
+def select(paths: list[str]) -> tuple[float, int, list[int]]:
+    """Seconds, peak resident bytes of the whole process, and the picks."""
+    usage = peak_extra_memory(lambda: ProjSe(PICKS).fit_source(paths, targets="y_*").selected_)
+    return usage.seconds, usage.total or 0, usage.result.tolist()
+
+
+def read_dataset(paths: list[str]) -> float:
+    """Read all columns with pyarrow's dataset scanner, and throw them away."""
+    import pyarrow.dataset as ds
+
+    def read() -> int:
+        return sum(batch.num_rows for batch in ds.dataset(paths).to_batches())
+
+    return timed(read)[0]
+
+
+def read_files(paths: list[str]) -> float:
+    """Read all columns file by file, in batches, and throw them away."""
+    import pyarrow.parquet as pq
+
+    def read() -> int:
+        return sum(
+            batch.num_rows
+            for path in paths
+            for batch in pq.ParquetFile(path).iter_batches(40_000, use_threads=True)
+        )
+
+    return timed(read)[0]
+
+
+def fit_in_memory(paths: list[str], n_rows: int, n_columns: int, repeats: int) -> Any:
+    """Load everything, then time whole fits."""
+    import pyarrow.parquet as pq
+
+    n_x = n_columns - N_TARGETS
+    X = np.empty((n_rows, n_x), dtype=np.float32)
+    Y = np.empty((n_rows, N_TARGETS), dtype=np.float32)
+    start = 0
+    for path in paths:
+        for batch in pq.ParquetFile(path).iter_batches(20_000):
+            stop = start + batch.num_rows
+            block = np.column_stack([column.to_numpy() for column in batch.columns])
+            X[start:stop], Y[start:stop] = block[:, :n_x], block[:, n_x:]
+            start = stop
+    results = [timed(lambda: ProjSe(PICKS).fit(X, Y).selected_.tolist()) for _ in range(repeats)]
+    return [seconds for seconds, _ in results], results[0][1]
+
+
+def alone(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call in a new process, so that its memory is its own."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def parquet(quick: bool) -> list[Row]:
+    n_files, n_each, n_columns, repeats = (4, 5_000, 40, 2) if quick else (20, 500_000, 200, 5)
+    n_rows = n_files * n_each
+    work = f"{n_files} Parquet files, {n_rows // 1000}k × {n_columns} float32, {PICKS} picks"
+    need = 1.3 * n_rows * n_columns * 4
+    folder = Path(tempfile.mkdtemp(prefix="projse-stream-"))
+    try:
+        if shutil.disk_usage(folder).free < need + 2 * GIB:
+            why = f"{need / GIB:.0f} GiB of disk are not free"
+            return [not_run("parquet", work, "time and memory", why)]
+        paths = [str(folder / f"part-{i:03}.parquet") for i in range(n_files)]
+        for i, path in enumerate(paths):
+            make_file(path, n_each, n_columns, i)
+        fits, in_memory = alone(fit_in_memory, paths, n_rows, n_columns, repeats)
+        fit = float(np.median(fits))
+        readings: dict[str, list[float]] = {"dataset": [], "files": []}
+        streams, peaks, picks = [], [], []
+        for _ in range(repeats):
+            readings["dataset"].append(alone(read_dataset, paths))
+            readings["files"].append(alone(read_files, paths))
+            seconds, peak, picks = alone(select, paths)
+            streams.append(seconds)
+            peaks.append(peak)
+        best = min(readings, key=lambda how: float(np.median(readings[how])))
+        sizes = [n_files // 4, n_files // 2, n_files]
+        slopes = []
+        for _ in range(max(repeats - 2, 1)):
+            times = [alone(select, paths[:n])[0] for n in sizes]
+            slopes.append(exponent(sizes, times))
+    finally:
+        shutil.rmtree(folder)
+    ratio = Ratio.of(streams, [reading + fit for reading in readings[best]])
+    same = "the same picks" if picks == in_memory else "OTHER PICKS"
+    return [
+        Row(
+            "parquet",
+            work,
+            "time ÷ (pyarrow reading and discarding + fit in memory)",
+            ratio.median,
+            low=ratio.low,
+            high=ratio.high,
+            of_best=ratio.of_best,
+            n_runs=ratio.n_pairs,
+            at_most=1.15,
+            seconds={
+                "projse": float(np.median(streams)),
+                "reading, dataset": float(np.median(readings["dataset"])),
+                "reading, file by file": float(np.median(readings["files"])),
+                "fit in memory": fit,
+            },
+            note=f"{same} as in memory; the faster way of reading counts",
+        ),
+        Row(
+            "parquet",
+            work,
+            "peak memory of the whole process",
+            max(peaks) / MIB,
+            unit="MiB",
+            at_most=667,  # 700 MB
+            n_runs=len(peaks),
+            low=min(peaks) / MIB,
+            high=max(peaks) / MIB,
+            note="the highest of all runs",
+        ),
+        Row(
+            "parquet",
+            f"{sizes[0]} to {sizes[-1]} such files",
+            "exponent of time in the number of files",
+            float(np.median(slopes)),
+            unit="exponent",
+            low=min(slopes),
+            high=max(slopes),
+            n_runs=len(slopes),
+            at_most=1.05,
+        ),
+    ]
+
+
+CASES: dict[str, Callable[[bool], list[Row]]] = {"parquet": parquet}

@@ -1,0 +1,338 @@
+"""Arrow batches of any cut become rows of the engine's size, in buffers that are used again.
+
+pyarrow is imported where it is needed: importing this module costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse._columns import Columns, Field
+from projse._source import Rows
+from projse.exceptions import SourceError
+
+Array = NDArray[Any]
+
+CHUNK_BYTES = 1 << 25
+"""Bytes of a chunk: long enough to hide what a chunk costs, a small part of any memory."""
+
+CHUNK_ROWS = (1024, 1 << 18)
+
+STRIDE_PADDING = 80
+"""Elements between columns: without them, columns of 2ⁿ rows would share a few lines of cache."""
+
+
+def field_of(column: Any, *, by_default: bool = True) -> Field:
+    """Describe a field of an Arrow schema."""
+    import pyarrow.types as t
+
+    kind, categorical = "other", False
+    dtype: np.dtype[Any] | None = None
+    arrow_type = column.type
+    while True:
+        if t.is_dictionary(arrow_type):
+            categorical, arrow_type = True, arrow_type.value_type
+        elif t.is_run_end_encoded(arrow_type):
+            arrow_type = arrow_type.value_type
+        elif hasattr(arrow_type, "storage_type"):
+            arrow_type = arrow_type.storage_type
+        else:
+            break
+    if t.is_boolean(arrow_type):
+        kind, dtype = "bool", np.dtype(np.uint8)
+    elif t.is_float16(arrow_type):
+        kind, dtype = "number", np.dtype(np.float32)
+    elif t.is_integer(arrow_type) or t.is_floating(arrow_type):
+        kind, dtype = "number", np.dtype(arrow_type.to_pandas_dtype())
+    elif t.is_decimal(arrow_type):
+        kind, dtype = "number", np.dtype(np.float64)
+    elif t.is_null(arrow_type):
+        kind, dtype = "null", np.dtype(np.float64)
+    elif any(
+        is_text(arrow_type)
+        for is_text in (t.is_string, t.is_large_string, getattr(t, "is_string_view", t.is_string))
+    ):
+        kind = "text"
+    index = column.name.startswith("__index_level_") and column.name.endswith("__")
+    return Field(column.name, kind, str(column.type), dtype, categorical, by_default and not index)
+
+
+def chunk_rows(n_x: int, n_y: int, itemsize: int) -> int:
+    """Rows of a chunk: a fixed number of bytes, more where the sums themselves are large."""
+    n_bytes = max(CHUNK_BYTES, 4 * 8 * (n_x + n_y) * n_y)
+    low, high = CHUNK_ROWS
+    return int(np.clip(n_bytes // ((n_x + n_y) * itemsize), low, high))
+
+
+@dataclass
+class Buffers:
+    """Blocks of memory for chunks, handed out again once they were multiplied."""
+
+    free: dict[Any, list[Array]] = field(default_factory=dict)
+    lent: set[int] = field(default_factory=set)
+
+    def take(self, n_columns: int, n_rows: int, dtype: np.dtype[Any]) -> Array:
+        """Return a block of shape (n_columns, n_rows), of any content."""
+        shape = (n_columns, n_rows + STRIDE_PADDING)
+        blocks = self.free.get((shape, dtype.str))
+        if not blocks and len(self.free) > 4:
+            self.free.clear()  # those of files with other types
+        block = blocks.pop() if blocks else np.empty(shape, dtype=dtype)
+        self.lent.add(id(block))
+        return block[:, :n_rows]
+
+    def give_back(self, rows: Rows) -> None:
+        """Take back the blocks of rows that are no longer needed; leave other rows alone."""
+        for array in (rows.X, rows.Y):
+            base = getattr(array, "base", None)
+            if base is not None and id(base) in self.lent:
+                self.lent.remove(id(base))
+                self.free.setdefault((base.shape, base.dtype.str), []).append(base)
+
+
+def rows_of(
+    batches: Iterator[Any],
+    fields: Sequence[Field],
+    columns: Columns,
+    *,
+    missing: str,
+    where: str,
+    buffers: Buffers,
+) -> Iterator[Rows]:
+    """Turn Arrow record batches into rows, re-cut so that the cut of the batches leaves no trace.
+
+    Parameters
+    ----------
+    batches : iterator of pyarrow.RecordBatch
+        With all of ``columns.all``, in any order.
+    fields : sequence of Field
+        Of the same table.
+    columns : Columns
+    missing : {"refuse", "drop"}
+        What to do with nulls; "drop" leaves out rows with NaN too.
+    where : str
+        What messages call the table.
+    buffers : Buffers
+        X and Y of the rows lie in them; give them back.
+    """
+    types = {f.name: f for f in fields}
+    x_dtype = _common_dtype([types[name] for name in columns.features])
+    y_dtype = _common_dtype([types[name] for name in columns.targets])
+    n_x, n_y = len(columns.features), len(columns.targets)
+    itemsize = max(x_dtype.itemsize, y_dtype.itemsize if n_y else 0)
+    size = chunk_rows(n_x, n_y, itemsize)
+    chunk = _Chunk(columns, buffers, size, x_dtype, y_dtype)
+    batches = iter(batches)
+    for batch in batches:
+        weight = None
+        if columns.weight is not None:
+            batch, weight = _weighted(batch, columns.weight, where, missing)
+        if missing == "refuse":
+            if any(batch.column(name).null_count for name in columns.all):
+                _refuse_nulls(chain([batch], batches), columns, where)
+        else:
+            batch, weight = _without_missing(batch, weight, columns.all, types)
+        start = 0
+        while start < batch.num_rows:
+            start += chunk.add(batch, weight, start)
+            if chunk.full:
+                yield chunk.rows()
+    if chunk.n_rows:
+        yield chunk.rows()
+
+
+class _Chunk:
+    """Rows being collected."""
+
+    def __init__(
+        self,
+        columns: Columns,
+        buffers: Buffers,
+        size: int,
+        x_dtype: np.dtype[Any],
+        y_dtype: np.dtype[Any],
+    ) -> None:
+        self.columns, self.buffers, self.size = columns, buffers, size
+        self.x_dtype, self.y_dtype = x_dtype, y_dtype
+        self._start()
+
+    def _start(self) -> None:
+        self.n_rows = 0
+        self.x: Array | None = None
+        self.y: Array | None = None
+        self.weights: list[Array] = []
+        self.labels: list[Any] = []
+
+    @property
+    def full(self) -> bool:
+        return self.n_rows == self.size
+
+    def add(self, batch: Any, weight: Array | None, start: int) -> int:
+        """Take rows of a batch from ``start`` on, as many as there is room for."""
+        columns = self.columns
+        if self.x is None:
+            self.x = self.buffers.take(len(columns.features), self.size, self.x_dtype)
+            if columns.targets:
+                self.y = self.buffers.take(len(columns.targets), self.size, self.y_dtype)
+        n = min(batch.num_rows - start, self.size - self.n_rows)
+        rows = slice(self.n_rows, self.n_rows + n)
+        part = batch.slice(start, n)
+        for line, name in zip(self.x, columns.features, strict=True):
+            line[rows] = numbers(part.column(name))
+        if self.y is not None:
+            for line, name in zip(self.y, columns.targets, strict=True):
+                line[rows] = numbers(part.column(name))
+        if columns.labels is not None:
+            self.labels.append(part.column(columns.labels))
+        if weight is not None:
+            self.weights.append(weight[start : start + n])
+        self.n_rows += n
+        return n
+
+    def rows(self) -> Rows:
+        """Hand out what was collected, and start anew."""
+        assert self.x is not None
+        columns, n = self.columns, self.n_rows
+        rows = Rows(
+            X=self.x[:, :n].T,
+            Y=None if self.y is None else self.y[:, :n].T,
+            weight=np.concatenate(self.weights) if self.weights else None,
+            feature_names=columns.features,
+            target_names=columns.targets or None,
+        )
+        if columns.labels is not None:
+            rows.Y, rows.classes = _indicators(self.labels)
+            rows.target_names = tuple(str(c) for c in rows.classes)
+        self._start()
+        return rows
+
+
+def numbers(column: Any) -> Array:
+    """Return the numbers of an Arrow array without nulls; a view wherever there can be one."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    t = pa.types
+    while True:
+        if t.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        elif t.is_run_end_encoded(column.type):
+            column = pc.run_end_decode(column)
+        elif isinstance(column, pa.ExtensionArray):
+            column = column.storage
+        else:
+            break
+    if t.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    return column.to_numpy(zero_copy_only=False)
+
+
+def _common_dtype(fields: Sequence[Field]) -> np.dtype[Any]:
+    """Return the narrowest dtype that holds all columns; float32 stays float32."""
+    dtypes = {f.dtype for f in fields if f.dtype is not None}
+    return np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
+
+
+def _weighted(batch: Any, name: str, where: str, missing: str) -> tuple[Any, Array]:
+    """Return the rows of a weight above 0, and the weights; a row of weight 0 is gone."""
+    import pyarrow as pa
+
+    column = batch.column(name)
+    n_missing = column.null_count
+    if not n_missing:
+        weight = np.asarray(numbers(column), dtype=np.float64)
+        n_missing = int(np.isnan(weight).sum())
+    if n_missing:
+        if missing == "refuse":
+            raise SourceError(
+                f"{where}: {n_missing} nulls or NaN in the weight {name!r}; fill them, or leave "
+                'those rows out with missing="drop" (--drop-missing).'
+            )
+        batch = batch.filter(column.is_valid())
+        weight = np.asarray(numbers(batch.column(name)), dtype=np.float64)
+        present = ~np.isnan(weight)
+        batch, weight = batch.filter(pa.array(present)), weight[present]
+    bad = ~(np.isfinite(weight) & (weight >= 0))
+    if bad.any():
+        raise SourceError(
+            f"{where}: weight {name!r} must be finite and not negative; {int(bad.sum())} rows of a "
+            f"batch are not, the first is {weight[bad.argmax()]:g}. 0 leaves a row out."
+        )
+    if not weight.all():
+        counted = weight > 0
+        batch, weight = batch.filter(pa.array(counted)), weight[counted]
+    return batch, weight
+
+
+def _refuse_nulls(batches: Iterator[Any], columns: Columns, where: str) -> None:
+    """Count the nulls of the rest of the table, then say which columns have how many."""
+    counts: Counter[str] = Counter()
+    for batch in batches:
+        for name in columns.all:
+            counts[name] += batch.column(name).null_count
+    found = [f"{name!r} ({n})" for name, n in counts.most_common() if n]
+    more = f" and {len(found) - 8} more" if len(found) > 8 else ""
+    raise SourceError(
+        f"{where} has nulls in {len(found)} of its columns: {', '.join(found[:8])}{more}. Fill "
+        'them in, leave those columns out, or leave those rows out with missing="drop" '
+        "(--drop-missing)."
+    )
+
+
+def _without_missing(
+    batch: Any, weight: Array | None, names: Sequence[str], types: dict[str, Field]
+) -> tuple[Any, Array | None]:
+    """Leave out rows with a null or a NaN in any of the columns."""
+    import pyarrow as pa
+
+    keep = np.ones(batch.num_rows, dtype=bool)
+    for name in names:
+        column = batch.column(name)
+        if column.null_count:
+            keep &= column.is_valid().to_numpy(zero_copy_only=False)
+        if types[name].kind == "number" and types[name].dtype.kind == "f":  # type: ignore[union-attr]
+            with np.errstate(invalid="ignore"):
+                values = numbers(column)
+                keep &= values == values
+    if keep.all():
+        return batch, weight
+    return batch.filter(pa.array(keep)), None if weight is None else weight[keep]
+
+
+def _indicators(labels: list[Any]) -> tuple[sp.csr_array, Array]:
+    """Return CSR indicators of a chunk's labels, and the sorted classes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    values, codes = [], []
+    for piece in labels:
+        if isinstance(piece, pa.ExtensionArray):
+            piece = piece.storage
+        if pa.types.is_run_end_encoded(piece.type):
+            piece = pc.run_end_decode(piece)
+        if pa.types.is_decimal(piece.type):
+            piece = piece.cast(pa.float64())
+        if not pa.types.is_dictionary(piece.type):
+            piece = piece.dictionary_encode()
+        values.append(np.array(piece.dictionary.to_pylist()))
+        codes.append(piece.indices.to_numpy(zero_copy_only=False))
+    offsets = np.cumsum([0, *(len(v) for v in values)])
+    # A dictionary may hold values that no row has: those are no classes of this chunk.
+    place = np.concatenate(
+        [c.astype(np.intp) + o for c, o in zip(codes, offsets[:-1], strict=True)]
+    )
+    used, place = np.unique(place, return_inverse=True)
+    classes, merged = np.unique(np.concatenate(values)[used], return_inverse=True)
+    column = merged[place].astype(np.int32)
+    m = len(column)
+    indptr = np.arange(m + 1, dtype=np.int32)
+    indicator = sp.csr_array((np.ones(m), column, indptr), shape=(m, len(classes)))
+    return indicator, classes

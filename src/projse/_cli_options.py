@@ -1,0 +1,114 @@
+"""Options that the commands share."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+class Kernel(StrEnum):
+    """Kernels between variables."""
+
+    linear = "linear"
+    poly = "poly"
+    rbf = "rbf"
+
+
+class Exhausted(StrEnum):
+    """What happens once the reference space is used up."""
+
+    residual = "residual"
+    restart = "restart"
+    stop = "stop"
+
+
+class Format(StrEnum):
+    """Formats of files."""
+
+    parquet = "parquet"
+    feather = "feather"
+    arrow = "arrow"
+    csv = "csv"
+    npy = "npy"
+
+
+class StateBy(StrEnum):
+    """What tells that a file has changed."""
+
+    time = "time"
+    content = "content"
+
+
+def option(*names: str, help: str, **more: Any) -> Any:
+    return typer.Option(*names, help=help, **more)
+
+
+DATA = typer.Argument(
+    metavar="DATA",
+    help="Parquet, Feather/Arrow, CSV or .npy files; a folder of them; a quoted glob.",
+    show_default=False,
+)
+Targets = Annotated[
+    list[str] | None,
+    option(
+        "--targets",
+        "-t",
+        metavar="NAMES",
+        help="Columns to explain: names or patterns, 'y_*' or a,b,c. May be repeated.",
+    ),
+]
+Features = Annotated[
+    list[str] | None,
+    option(
+        "--features",
+        "-f",
+        metavar="NAMES",
+        help="Columns to choose from; without it, all but the targets.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    option("--exclude", "-x", metavar="NAMES", help="Columns to leave out: names or patterns."),
+]
+Weight = Annotated[
+    str | None,
+    option("--weight", "-w", metavar="NAME", help="Column of row weights."),
+]
+ClassTarget = Annotated[
+    str | None,
+    option("--class", "-c", metavar="NAME", help="Column of class labels to explain."),
+]
+OneView = Annotated[bool, option("--one-view", help="No targets: the columns explain each other.")]
+WithXX = Annotated[
+    bool | None,
+    option(
+        "--with-xx/--without-xx",
+        help="Sum the products of the candidates, for more picks than targets; default: where "
+        "needed, with --state and in 'build' for up to 512 candidates.",
+    ),
+]
+DropMissing = Annotated[bool, option("--drop-missing", help="Leave out rows with missing values.")]
+NumericOnly = Annotated[
+    bool, option("--numeric-only", help="Leave out columns that are not numbers.")
+]
+FileFormat = Annotated[
+    Format | None, option("--format", help="Format of the files, if their names do not tell.")
+]
+State = Annotated[
+    Path | None,
+    option(
+        "--state",
+        metavar="DIR",
+        help="Keep the sums of each file here: go on after a crash, add new files at their "
+        "own cost.",
+    ),
+]
+By = Annotated[
+    StateBy, option("--state-by", help="Tell changed files by size and time, or by content.")
+]
+Jobs = Annotated[int | None, option("--jobs", "-j", help="Threads; -1 for all cores.")]
+Quiet = Annotated[bool, option("--quiet", "-q", help="No progress bar.")]
+Debug = Annotated[bool, option("--debug", help="Show the traceback when something fails.")]
+Output = Annotated[Path, option("--output", "-o", metavar="FILE", help="File of moments to write.")]
+FILES = typer.Argument(metavar="FILES", help="Files of moments.", show_default=False)

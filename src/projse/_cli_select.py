@@ -1,0 +1,181 @@
+"""``projse select``: pick variables from files, show them, and write them for other programs."""
+
+import csv
+import io
+import json
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from projse._cli_read import Reading, check_writable, load_moments, moments_files, say
+from projse._cli_table import picks_table, print_new_rounds, print_prose, warnings_as_notes
+from projse._estimator import ProjSe
+from projse._moments import Moments
+from projse.exceptions import SourceError
+
+STDOUT = "-"
+
+
+def select(
+    reading: Reading, parameters: dict[str, Any], json_to: str | None, csv_to: str | None
+) -> None:
+    """Read, select, and show or write the picks."""
+    for where in (json_to, csv_to):
+        if where not in (None, STDOUT):
+            check_writable(str(where))
+    selector = ProjSe(**parameters)
+    with warnings_as_notes():
+        if moments_files(reading.data):
+            moments = _sum(load_moments(reading.data))
+            excluded = _excluded(moments, reading)
+            selector.set_params(exclude=excluded or None).fit_moments(moments)
+        else:
+            reading.run(
+                lambda report: selector.fit_source(reading.data, progress=report, **reading.options)
+            )
+    summary = reading.summary(selector.moments_)
+    if json_to is not None:
+        text = json.dumps(as_dict(selector, reading), indent=2, ensure_ascii=False) + "\n"
+        _write(json_to, text)
+    if csv_to is not None:
+        _write(csv_to, as_csv(selector))
+    if STDOUT in (json_to, csv_to):
+        if not reading.quiet:
+            say(summary)
+        return
+    _print(selector, summary)
+
+
+def names_of(moments: Moments) -> list[str]:
+    """Names of the candidates, or their numbers."""
+    return list(moments.feature_names or map(str, range(moments.n_x)))
+
+
+def picks_of(selector: Any) -> list[dict[str, Any]]:
+    """One record a pick, in the order of selection."""
+    names = names_of(selector.moments_)
+    columns = zip(
+        selector.selected_,
+        selector.scores_,
+        selector.correlations_,
+        selector.margins_,
+        selector.pvalues_,
+        selector.rounds_,
+        strict=True,
+    )
+    return [
+        {
+            "rank": place,
+            "name": names[index],
+            "index": int(index),
+            "score": float(score),
+            "correlation": float(correlation),
+            "margin": _number(margin),
+            "p_value": _number(pvalue),
+            "round": int(round_),
+        }
+        for place, (index, score, correlation, margin, pvalue, round_) in enumerate(columns, 1)
+    ]
+
+
+def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
+    """Everything a program may want to know about a selection."""
+    from projse import __version__
+
+    moments = selector.moments_
+    last = reading.last
+    return {
+        "projse": __version__,
+        "data": reading.data,
+        "kernel": selector.kernel,
+        "n_rows": moments.n_samples,
+        "n_rows_read": 0 if last is None else last.n_rows,
+        "n_files": len(reading.data) if last is None else last.n_parts_total,
+        "n_files_kept": 0 if last is None else last.n_kept,
+        "seconds_reading": round(reading.seconds, 3),
+        "n_candidates": moments.n_x,
+        "references": None if moments.one_view else list(moments.target_names or ()),
+        "reference_rank": int(selector.reference_rank_),
+        "picks": picks_of(selector),
+    }
+
+
+def as_csv(selector: Any) -> str:
+    """Write the picks as CSV, one line a pick."""
+    text = io.StringIO()
+    picks = picks_of(selector)
+    header = ["rank", "name", "index", "score", "correlation", "margin", "p_value", "round"]
+    writer = csv.DictWriter(text, header, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(picks)
+    return text.getvalue()
+
+
+def _print(selector: Any, summary: str) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    moments = selector.moments_
+    names = names_of(moments)
+    with_pvalues = selector.kernel == "linear" and not moments.one_view
+    console.print(
+        picks_table(
+            console,
+            selector,
+            "name",
+            [names[i] for i in selector.selected_],
+            with_pvalues=with_pvalues,
+            details=True,
+        )
+    )
+    print_new_rounds(console, selector.rounds_)
+    references = "one view" if moments.one_view else f"{moments.n_y} references"
+    if moments.classes is not None:
+        references = f"{moments.n_y} classes"
+    print_prose(
+        console,
+        f"{summary}: {moments.n_x} candidates, {references} (rank {selector.reference_rank_}).",
+    )
+
+
+def _sum(moments: list[Moments]) -> Moments:
+    total = moments[0]
+    for more in moments[1:]:
+        total = total + more
+    return total
+
+
+def _excluded(moments: Moments, reading: Reading) -> list[str]:
+    """Resolve patterns against the names that moments carry."""
+    asked = (reading.targets, reading.features, reading.weight, reading.class_target)
+    if any(asked) or reading.state is not None:
+        raise ValueError(
+            "These are moments: their targets, features and weights are settled. Leave out those "
+            "options, or pass the rows."
+        )
+    names = names_of(moments)
+    found = []
+    for pattern in reading.exclude or []:
+        hits = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+        if not hits:
+            raise SourceError(f"{reading.data[0]} has no candidate that matches {pattern!r}.")
+        found += [name for name in hits if name not in found]
+    if moments.feature_names is None:
+        return [int(name) for name in found]  # type: ignore[misc]
+    return found
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number for JSON, else None."""
+    return float(value) if np.isfinite(value) else None
+
+
+def _write(where: str, text: str) -> None:
+    if where == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    Path(where).write_text(text, encoding="utf-8")
