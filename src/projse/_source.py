@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -56,6 +57,12 @@ class Rows:
         keep = np.flatnonzero(self.weight)
         Y = None if self.Y is None else self.Y[keep]
         return replace(self, X=self.X[keep], Y=Y, weight=self.weight[keep])
+
+
+def is_dask(*values: Any) -> bool:
+    """Whether one of the values is a Dask collection. Imports nothing."""
+    dask = sys.modules.get("dask")
+    return dask is not None and any(dask.is_dask_collection(value) for value in values)
 
 
 def make_rows(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["MomentsFileError", "RankExhaustedWarning"]
+__all__ = ["MomentsFileError", "PartitionError", "RankExhaustedWarning", "RechunkWarning"]
 
 
 class RankExhaustedWarning(UserWarning):
@@ -11,3 +11,15 @@ class RankExhaustedWarning(UserWarning):
 
 class MomentsFileError(ValueError):
     """A file is not a moments file, is damaged, or was written by a newer version."""
+
+
+class PartitionError(ValueError):
+    """Rows on a worker cannot be used; ``partition`` is the number of the partition they are in."""
+
+    def __init__(self, message: str, partition: int | None = None) -> None:
+        super().__init__(message)
+        self.partition = partition
+
+
+class RechunkWarning(UserWarning):
+    """Blocks of a Dask collection were cut anew, which moves rows between workers."""
