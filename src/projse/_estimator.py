@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -335,6 +335,32 @@ class ProjSe(SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignor
             self._take_columns(moments.n_x, moments.feature_names)
             self._fit_moments(moments, self._plan(moments.one_view), strict=True)
         return self
+
+    def fit_spark(
+        self,
+        df: Any,
+        *,
+        features: str | Sequence[str],
+        targets: str | Sequence[str] | None = None,
+        weight: str | None = None,
+        class_target: str | None = None,
+    ) -> Self:
+        """Select from columns of a Spark DataFrame; its workers sum the rows.
+
+        Parameters
+        ----------
+        df : pyspark.sql.DataFrame
+        features, targets, weight, class_target
+            As in :func:`projse.spark.moments`. Without targets and class_target: one view.
+
+        Returns
+        -------
+        self : object
+        """
+        from projse._spark_rows import SparkRows
+
+        check_parameters(self)
+        return self._fit_elsewhere(SparkRows.of(df, features, targets, weight, class_target))
 
     def _fit_elsewhere(self, rows: RowsElsewhere, covariates: Any = None) -> Self:
         """Fit to rows that are summed where they lie: in one pass, or two where that is needed."""
