@@ -37,7 +37,7 @@ def seconds_text(value: float) -> str:
 
 def with_unit(value: float | None, unit: str) -> str:
     """Write a figure the way its unit is read: 0.62, 45 ×, 120 MiB."""
-    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB") else "")
+    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB", "rows/s") else "")
 
 
 def target(row: Row) -> str:
@@ -224,7 +224,8 @@ def markdown(results: dict[str, Any], charts: list[str]) -> str:
         f"Made by `{results['command']}`, {results['date']}, in {results['minutes']} minutes.\n"
     )
     parts.append(machine_lines(results["machine"]) + "\n")
-    busy = disturbed([*results.get("engine", []), *results.get("growth", [])])
+    suites = ("engine", "clusters", "growth")
+    busy = disturbed([entry for suite in suites for entry in results.get(suite, [])])
     if busy:
         parts.append(
             "**Other processes used the processor meanwhile; do not trust these cases:** "
@@ -238,6 +239,8 @@ def markdown(results: dict[str, Any], charts: list[str]) -> str:
         parts += ["## Engine\n", engine_table(results["engine"], results["quick"]) + "\n"]
         if "engine.png" in charts:
             parts.append("![Measured figures against their targets](engine.png)\n")
+    if results.get("clusters"):
+        parts += ["## Clusters\n", engine_table(results["clusters"], results["quick"]) + "\n"]
     if results.get("peers"):
         parts += [
             "## Peers\n",
@@ -256,7 +259,7 @@ def markdown(results: dict[str, Any], charts: list[str]) -> str:
 def as_json(results: dict[str, Any]) -> str:
     """Write every figure, for other tools."""
     plain = dict(results)
-    for part in ("engine", "growth"):
+    for part in ("engine", "clusters", "growth"):
         if part in plain:
             plain[part] = [entry.as_dict() for entry in plain[part]]
     if "peers" in plain:

@@ -17,6 +17,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import clusters
 import contestants
 import engine
 import growth
@@ -31,6 +32,7 @@ SUITES: dict[str, list[str]] = {
     "engine": list(engine.CASES),
     "peers": [*shapes.SHAPES, *contestants.CONTESTANTS],
     "growth": list(growth.AXES),
+    "clusters": list(clusters.CASES),
 }
 LIMIT, QUICK_LIMIT = 120.0, 10.0
 
@@ -49,14 +51,15 @@ def isolated(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
-def run_engine(cases: list[str], quick: bool) -> list[Any]:
+def run_cases(suite: str, cases: list[str], quick: bool) -> list[Any]:
+    run_case = {"engine": engine.run_case, "clusters": clusters.run_case}[suite]
     rows: list[Any] = []
     for case in cases:
-        progress(f"engine: {case}")
+        progress(f"{suite}: {case}")
         try:
-            rows += isolated(engine.run_case, case, quick)
+            rows += isolated(run_case, case, quick)
         except Exception as error:  # a case that fails must not take the others with it
-            progress(f"engine: {case} failed: {error}")
+            progress(f"{suite}: {case} failed: {error}")
             rows.append(not_run(case, case, "–", f"{type(error).__name__}: {str(error)[:120]}"))
     return rows
 
@@ -129,9 +132,10 @@ def main() -> None:
         return report.save(results, folder)
 
     # Saved after each suite: an hour's work must not hang on the last minute.
-    if chosen.get("engine"):
-        results["engine"] = run_engine(chosen["engine"], options.quick)
-        save()
+    for suite in ("engine", "clusters"):
+        if chosen.get(suite):
+            results[suite] = run_cases(suite, chosen[suite], options.quick)
+            save()
     if chosen.get("growth"):
         results["growth"] = run_growth(chosen["growth"], options.quick)
         save()
