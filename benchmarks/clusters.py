@@ -162,6 +162,13 @@ def spark_case(quick: bool) -> list[Row]:
     n_blocks, rows = sizes(quick)
     X, Y = in_memory(n_blocks, rows)
     features, targets = [f"x{j}" for j in range(N_X)], [f"y{j}" for j in range(N_Y)]
+
+    # Inside, so that it is sent along: Spark's workers do not know this module.
+    def count_rows(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        yield pa.RecordBatch.from_pydict({"n": [sum(batch.num_rows for batch in batches)]})
+
     with tempfile.TemporaryDirectory() as folder:
         _write_parquet(X, Y, n_blocks, features + targets, Path(folder) / "rows")
         with spark_session(folder) as spark:
@@ -170,7 +177,7 @@ def spark_case(quick: bool) -> list[Row]:
             measured = compare(
                 {
                     "memory": lambda: ProjSe(N_PICKS, n_jobs=2).fit(X, Y).selected_,
-                    "trivial": lambda: df.mapInArrow(_count_rows, "n bigint").collect(),
+                    "trivial": lambda: df.mapInArrow(count_rows, "n bigint").collect(),
                     "spark": lambda: (
                         ProjSe(N_PICKS).fit_spark(df, features=features, targets=targets).selected_
                     ),
@@ -178,12 +185,6 @@ def spark_case(quick: bool) -> list[Row]:
                 repeats=1 if quick else 5,
             )
     return [overhead_row("spark", "spark", measured, n_partitions, rows)]
-
-
-def _count_rows(batches: Iterator[Any]) -> Iterator[Any]:
-    import pyarrow as pa
-
-    yield pa.RecordBatch.from_pydict({"n": [sum(batch.num_rows for batch in batches)]})
 
 
 def _write_parquet(X: Array, Y: Array, n: int, names: list[str], folder: Path) -> None:
