@@ -383,6 +383,21 @@ def test_frames_with_different_partitions(seed, threads):
         same(ProjSe(3).fit(left[NAMES], right[TARGETS]), want)
 
 
+def test_frames_whose_partitions_turn_out_to_differ(seed, threads):
+    df = frame(seed)
+
+    def parts(columns, cuts):
+        rows = [df[columns].iloc[a:b] for a, b in pairwise(cuts)]
+        return dd.from_map(lambda part: part, rows, meta=df[columns].iloc[:0])
+
+    with pytest.warns(RechunkWarning, match="different blocks"):
+        got = ProjSe(3).fit(parts(NAMES, (0, 50, 200)), parts(TARGETS, (0, 120, 200)))
+    same(got, ProjSe(3).fit(df[NAMES], df[TARGETS]))
+    assert got.feature_names_in_.tolist() == NAMES
+    with pytest.raises(ValueError, match="different numbers of rows: 200 and 180"):
+        ProjSe(3).fit(parts(NAMES, (0, 50, 200)), parts(TARGETS, (0, 120, 180)))
+
+
 def test_frames_beside_arrays(seed, threads):
     df = frame(seed)
     ddf = dd.from_pandas(df, npartitions=4)

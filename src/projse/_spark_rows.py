@@ -15,8 +15,12 @@ from projse._moments_file import moments_from_bytes, moments_to_bytes
 from projse._partitions import FAN_IN, PartitionPass, PartSum, finish, merge, sum_partition
 
 SCHEMA = "partition bigint, error string, moments binary"
-LEVELS = 2
-"""Levels of the tree below its root, whose task thus adds one part per FAN_IN² partitions."""
+
+PARTITIONS_A_PART = FAN_IN**2
+"""Partitions behind each part that the root of the tree adds."""
+
+TASK_BYTES = 1 << 30
+"""Parts that one task adds, in bytes: an Arrow column of bytes must stay below twice this."""
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "decimal")
 LABELS = (*NUMBERS, "string", "varchar", "char", "date")
@@ -115,7 +119,8 @@ class SparkRows:
 
         blocks = [self.candidates] + ([self.references] if self.references else [])
         columns = [name for block in blocks for name in block.columns]
-        as_floats = [_as_float(self.df, name) for name in columns]
+        types = {field.name: field.dataType for field in self.df.schema.fields}
+        as_floats = [_as_float(name, types[name]) for name in columns]
         others = [_column(name) for name in (self.class_target, self.weight) if name is not None]
         if self.weight is not None:
             others[-1] = others[-1].cast("double")
@@ -129,12 +134,20 @@ class SparkRows:
             settings,
         )
         parts = self.df.select(*chosen).mapInArrow(task, SCHEMA)
-        for level in range(1, LEVELS + 1):
-            group = F.floor(F.col("partition") / F.lit(FAN_IN**level))
+        fan_in = width = self._fan_in(bool(settings.with_xx))
+        while width <= PARTITIONS_A_PART:
+            group = F.floor(F.col("partition") / F.lit(width))
             parts = parts.groupBy(group).applyInArrow(_merge_table, SCHEMA)
+            width *= fan_in
         parts = parts.groupBy().applyInArrow(_merge_table, SCHEMA)
         rows = parts.collect()
         return merge([_from_row(*row) for row in rows]) if rows else PartSum(0)
+
+    def _fan_in(self, with_xx: bool) -> int:
+        """Return how many parts a task may add: fewer where they are large."""
+        n_x, n_y = self.n_x or 1, self.n_y or 1
+        size = 8 * (n_x * n_y + n_y**2 + (n_x**2 if with_xx else 0))
+        return max(2, min(FAN_IN, TASK_BYTES // size))
 
 
 def _require_pyspark() -> None:
@@ -217,9 +230,9 @@ def _column(name: str) -> Any:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def _as_float(df: Any, name: str) -> Any:
+def _as_float(name: str, dtype: Any) -> Any:
     """Have Spark convert whole numbers, decimals and booleans."""
-    kind = df.schema[name].dataType.simpleString().split("(")[0]
+    kind = dtype.simpleString().split("(")[0]
     column = _column(name)
     return column.cast("double") if kind in NUMBERS and kind not in ("float", "double") else column
 
