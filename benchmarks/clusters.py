@@ -94,7 +94,7 @@ def dask_case(quick: bool) -> list[Row]:
         n_workers=WORKERS,
         threads_per_worker=1,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         memory_limit=None,
     )
     with cluster, Client(cluster):

@@ -54,7 +54,7 @@ def new_cluster():
         threads_per_worker=1,
         processes=True,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         memory_limit=None,
     )
 
@@ -717,7 +717,7 @@ def peak(n_blocks):
 
 if __name__ == "__main__":
     cluster = distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address="127.0.0.1:0"
     )
     with cluster, distributed.Client(cluster):
         peak(4)

@@ -73,15 +73,11 @@ def frame(seed):
 
 def cut(spark, df, cuts=CUTS["even"]):
     """Make a Spark DataFrame whose partitions are these runs of rows."""
-    schema = spark.createDataFrame(df.head(1)).schema
-    parts = [
-        spark.createDataFrame(list(df.iloc[a:b].itertuples(index=False, name=None)), schema)
-        for a, b in pairwise(cuts)
-    ]
-    whole = parts[0].coalesce(1)
-    for part in parts[1:]:
-        whole = whole.union(part.coalesce(1))
-    return whole
+    schema = spark.createDataFrame(df.dropna().head(1)).schema
+    plain = df.astype(object).where(df.notna(), None)
+    parts = [list(plain.iloc[a:b].itertuples(index=False, name=None)) for a, b in pairwise(cuts)]
+    rows = spark.sparkContext.parallelize(parts, len(parts)).flatMap(list)
+    return spark.createDataFrame(rows, schema)
 
 
 def same(selector, want):
@@ -99,6 +95,14 @@ def moments(spark):
 
 
 # The same as in memory
+
+
+def test_partitions_of_these_tests_are_what_they_say(spark):
+    from pyspark.sql import functions as F
+
+    sdf = cut(spark, frame(0), CUTS["skewed, empty, one row"])
+    counted = sdf.groupBy(F.spark_partition_id().alias("p")).count().collect()
+    assert {row.p: row["count"] for row in counted} == {0: 1, 2: 189, 3: 10}
 
 
 @pytest.mark.parametrize("cuts", CUTS)
@@ -381,10 +385,10 @@ def test_bad_vectors_are_named(seed, spark):
         with pytest.raises(PartitionError, match=f"^Partition 0: .*{message}"):
             ProjSe(1).fit_spark(sdf, features="x", targets="y")
     # Different sizes in different partitions.
-    left = spark.createDataFrame([(Vectors.dense([1.0, 2.0]), 1.0)], schema).coalesce(1)
-    right = spark.createDataFrame([(Vectors.dense([1.0]), 2.0)], schema).coalesce(1)
+    rows = [(Vectors.dense([1.0, 2.0]), 1.0), (Vectors.dense([1.0]), 2.0)]
+    sdf = spark.createDataFrame(spark.sparkContext.parallelize(rows, 2), schema)
     with pytest.raises(PartitionError, match=r"^Partition 1: .*2 and of 1 candidates"):
-        ProjSe(1).fit_spark(left.union(right), features="x", targets="y")
+        ProjSe(1).fit_spark(sdf, features="x", targets="y")
 
 
 def test_bad_columns_are_named_before_anything_runs(seed, spark, moments):

@@ -201,6 +201,7 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
             names=None if names is None else [str(names[j]) for j in selector.selected_],
             n_features=selector.n_features_in_,
         )
+        model._resetUid(self.uid)  # as the models of Spark's own estimators
         return self._copyValues(model)
 
 
