@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import uuid
 from itertools import pairwise
 from pathlib import Path
 
@@ -671,22 +672,32 @@ def test_errors_of_the_cluster_are_left_alone(seed, threads):
 
 
 @pytest.mark.slow
-def test_a_worker_killed_on_the_way_changes_nothing(seed):
+def test_a_worker_killed_on_the_way_changes_nothing(seed, tmp_path):
     X, Y = planted(seed)
+    folder = str(tmp_path)
 
     def slowly(block):
         time.sleep(0.2)
+        (Path(folder) / str(uuid.uuid4())).write_text(str(os.getpid()))
         return block
 
-    with new_cluster() as cluster, distributed.Client(cluster) as client:
-        victim = next(iter(client.run(os.getpid).values()))
-        dX = cut(X, (10,) * 20).map_blocks(slowly, meta=X[:0])
-        killer = threading.Timer(1.0, os.kill, (victim, signal.SIGKILL))
+    def kill_a_worker_with_work_done():
+        deadline = time.monotonic() + 120
+        while len(list(tmp_path.iterdir())) < 6 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        done.extend(path.read_text() for path in tmp_path.iterdir())
+        os.kill(int(done[0]), signal.SIGKILL)
+
+    done = []
+    with new_cluster() as cluster, distributed.Client(cluster):
+        killer = threading.Thread(target=kill_a_worker_with_work_done)
         killer.start()
+        dX = cut(X, (10,) * 20).map_blocks(slowly, meta=X[:0])
         got = ProjSe(3).fit(dX, cut(Y, (10,) * 20))
         killer.join()
-        with pytest.raises(ProcessLookupError):
-            os.kill(victim, 0)
+    assert 0 < len(done) < 20, "it was killed on the way"
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(done[0]), 0)
     assert got.moments_.n_samples == 200
     same(got, ProjSe(3).fit(X, Y))
 
