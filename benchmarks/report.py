@@ -20,6 +20,7 @@ CHARTS = {
     "engine": "Measured figures against their targets",
     "trust": "Measured figures against their targets",
     "stream": "Measured figures against their targets",
+    "clusters": "Measured figures against their targets",
     "peers": "Time against held-out R²",
 }
 
@@ -48,7 +49,7 @@ def seconds_text(value: float) -> str:
 
 def with_unit(value: float | None, unit: str) -> str:
     """Write a figure the way its unit is read: 0.62, 45 ×, 120 MiB."""
-    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB") else "")
+    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB", "rows/s") else "")
 
 
 def target(row: Row) -> str:

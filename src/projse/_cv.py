@@ -229,7 +229,7 @@ class ProjSeCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
             )
         with all_or_nothing(self):
             total = sum(parts[1:], start=parts[0])
-            remember_columns(self, total)
+            remember_columns(self, total.n_x, total.feature_names)
             if total.classes is not None:
                 parts = [align_classes(part, total)[0] for part in parts]
             pairs = zip(all_but_one(parts), parts, strict=True)

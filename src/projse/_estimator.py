@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
@@ -21,10 +22,11 @@ from projse._fitted import all_or_nothing, remember_columns
 from projse._kernel import FeatureGram
 from projse._moments import AUTO_XX_COLUMNS, Moments, moments_of
 from projse._parameters import check_parameters, column_indices, is_whole, plain_rank
+from projse._partitions import XX_COLUMNS, RowsElsewhere
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._routes import KernelSpec, from_moments, from_rows
 from projse._selection import Plan, Selection, select
-from projse._source import Rows, make_rows, refuse_non_numeric_columns
+from projse._source import Rows, is_dask, make_rows, refuse_non_numeric_columns
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
@@ -190,7 +192,7 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Candidates.
+            Candidates. A Dask array or data frame is summed by its workers.
         y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y), default=None
             References: numbers, class labels or label indicators. None: one view, Y is X.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -204,6 +206,10 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
         self : object
         """
         check_parameters(self)
+        if is_dask(X, y, sample_weight, covariates):
+            from projse._dask import DaskRows
+
+            return self._fit_elsewhere(DaskRows.of(X, y, sample_weight), covariates)
         with all_or_nothing(self):
             refuse_non_numeric_columns(X)
             X = validate_data(
@@ -233,7 +239,7 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
                 spec,
                 whole_reference=plan.needs_factor,
                 solver=self.solver,
-                n_conditioned=self._n_conditioned(plan, rows.Y),
+                n_conditioned=self._n_conditioned(plan, _width(rows.Y)),
                 n_covariates=n_covariates,
                 n_jobs=self.n_jobs,
                 batch_size=self.batch_size,
@@ -295,7 +301,7 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
             )
             plan = self._plan(rows.Y is None)
             if first:
-                with_xx = rows.Y is None or self._n_conditioned(plan, rows.Y) > 0
+                with_xx = rows.Y is None or self._n_conditioned(plan, _width(rows.Y)) > 0
                 if self.exhausted == "residual" and self.n_features_in_ <= AUTO_XX_COLUMNS:
                     # Dependent references may be used up before there are as many picks.
                     with_xx = True
@@ -327,11 +333,95 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
             )
         with all_or_nothing(self):
-            remember_columns(self, moments)
+            remember_columns(self, moments.n_x, moments.feature_names)
             self._fit_moments(moments, self._plan(moments.one_view), strict=True)
         return self
 
-    def _fit_moments(self, moments: Moments, plan: Plan, *, strict: bool) -> None:
+    def fit_spark(
+        self,
+        df: Any,
+        *,
+        features: str | Sequence[str],
+        targets: str | Sequence[str] | None = None,
+        weight: str | None = None,
+        class_target: str | None = None,
+    ) -> Self:
+        """Select from columns of a Spark DataFrame; its workers sum the rows.
+
+        Parameters
+        ----------
+        df : pyspark.sql.DataFrame
+        features, targets, weight, class_target
+            As in :func:`projse.spark.moments`. Without targets and class_target: one view.
+
+        Returns
+        -------
+        self : object
+        """
+        from projse._spark_rows import SparkRows
+
+        check_parameters(self)
+        return self._fit_elsewhere(SparkRows.of(df, features, targets, weight, class_target))
+
+    def _fit_elsewhere(self, rows: RowsElsewhere, covariates: Any = None) -> Self:
+        """Fit to rows that are summed where they lie: in one pass, or two where that is needed."""
+        for refused, remedy in (
+            (callable(self.kernel), "a callable kernel needs all rows in one place"),
+            (self.solver == "qr", "solver='qr' factors rows in one place; use solver='auto'"),
+            (
+                covariates is not None,
+                "covariates are not taken; append them to X and name them in include",
+            ),
+        ):
+            if refused:
+                raise ValueError(f"With rows on a cluster, {remedy}.")
+        options: Any = {
+            "target_type": self.target_type,
+            "n_jobs": self.n_jobs,
+            "batch_size": self.batch_size,
+        }
+        with all_or_nothing(self):
+            progress = FitProgress(self)
+            progress.phase("rows")
+            moments = rows.moments(with_xx=self._needs_xx(rows), **options)
+            if moments.n_samples < 2:
+                raise ValueError(
+                    f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
+                    "needs at least 2."
+                )
+            progress.phase("picks")
+            remember_columns(self, moments.n_x, moments.feature_names)
+
+            def with_xx() -> Moments:
+                return rows.moments(with_xx=True, **options)
+
+            again = with_xx if moments.n_x <= XX_COLUMNS else None
+            self._fit_moments(moments, self._plan(rows.one_view), strict=True, again=again)
+            progress.end()
+        return self
+
+    def _needs_xx(self, rows: RowsElsewhere) -> bool:
+        """Tell whether it is certain, before the pass, that candidates will be conditioned on."""
+        if rows.one_view or self.center_kernel:
+            return True
+        if rows.n_x is None:
+            return self.include is not None or self.round_size is not None
+        remember_columns(self, rows.n_x, rows.feature_names)
+        plan = self._plan(rows.one_view)
+        n_y = None if self.target_type == "class" else rows.n_y
+        if rows.n_x > XX_COLUMNS or n_y is None or plan.significance is not None:
+            return plan.include.size > 0 or self.round_size is not None
+        return self._n_conditioned(plan, n_y) > 0
+
+    def _fit_moments(
+        self,
+        moments: Moments,
+        plan: Plan,
+        *,
+        strict: bool,
+        again: Callable[[], Moments] | None = None,
+    ) -> None:
+        """Select from moments; ``again`` sums the rows anew, with all products."""
         spec = self._kernel_spec()
         gram = from_moments(moments, spec, whole_reference=plan.needs_factor)
         needed = plan.include.size > 0 or moments.one_view or self.center_kernel
@@ -345,6 +435,9 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
         if strict:
             self._refuse_constants(gram, plan)
         selection = select(gram, plan)
+        if selection.stopped == "no products" and again is not None:
+            self._fit_moments(again(), plan, strict=strict)
+            return
         self.moments_ = copy(moments)  # which the caller may go on updating
         self._store(selection, plan, quiet=not strict)
 
@@ -355,7 +448,7 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
         if rows.feature_names is not None:
             selector.feature_names_in_ = np.array(rows.feature_names, dtype=object)
         plan = selector._plan(rows.Y is None)
-        return plan.one_view or selector._n_conditioned(plan, rows.Y) > 0
+        return plan.one_view or selector._n_conditioned(plan, _width(rows.Y)) > 0
 
     def _forget_moments(self) -> None:
         if hasattr(self, "moments_"):
@@ -437,11 +530,12 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
             plan = replace(plan, one_view=False)
         return replace(plan, degrees=degrees, spectrum=spectrum)
 
-    def _n_conditioned(self, plan: Plan, Y: Any) -> int:
+    def _n_conditioned(self, plan: Plan, n_y: int) -> int:
         """Bound the number of candidates that may be conditioned on."""
         if self.center_kernel:
             return self.n_features_in_
-        n_y = self.n_features_in_ if plan.one_view else Y.shape[1]
+        if plan.one_view:
+            n_y = self.n_features_in_
         wanted = min(n_y, self.n_features_in_) if plan.n_features is None else plan.n_features
         per_round = min(wanted, n_y)
         if self.round_size is not None:
@@ -490,6 +584,30 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
                 stacklevel=4,
             )
 
+    def transform(self, X: Any) -> Any:
+        """Keep the selected columns, in the order that they have in X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features_in_)
+            Of a Dask array or data frame, columns are taken lazily.
+
+        Returns
+        -------
+        array, sparse matrix, data frame or Dask collection of shape (n_samples, n_selected)
+        """
+        if is_dask(X):
+            from projse._dask import select_columns
+
+            asked = getattr(self, "_sklearn_output_config", {}).get("transform")
+            if (asked or get_config()["transform_output"]) != "default":
+                raise ValueError(
+                    "set_output does not apply to Dask collections, which keep their type; use "
+                    "set_output(transform='default')."
+                )
+            return select_columns(X, self._get_support_mask(), self._feature_names())
+        return super().transform(X)
+
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")
         return self.support_
@@ -514,3 +632,8 @@ def fit_rows(selector: ProjSe, rows: Rows) -> ProjSe:
         given = column_indices(parameter, getattr(selector, parameter), n, rows.feature_names)
         selector.set_params(**{parameter: given if given.size else None})
     return selector.fit(rows.X, rows.y, rows.weight)
+
+
+def _width(Y: Any) -> int:
+    """Return the number of reference columns; 0 for one view."""
+    return 0 if Y is None else int(Y.shape[1])

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-
-from projse._moments import Moments
 
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
@@ -20,11 +18,11 @@ def fitted_attributes(estimator: Any) -> dict[str, Any]:
     }
 
 
-def remember_columns(estimator: Any, moments: Moments) -> None:
-    """Set what scikit-learn keeps of the columns of X, from moments."""
-    estimator.n_features_in_ = moments.n_x
-    if moments.feature_names is not None:
-        estimator.feature_names_in_ = np.array(moments.feature_names, dtype=object)
+def remember_columns(estimator: Any, n: int, names: Sequence[str] | None) -> None:
+    """Set what scikit-learn keeps of the columns of X."""
+    estimator.n_features_in_ = n
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
 

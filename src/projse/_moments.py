@@ -16,6 +16,7 @@ from projse._accumulate import Progress, accumulate_dense, product_dtype
 from projse._parameters import check_pass_options
 from projse._source import (
     Rows,
+    is_dask,
     make_rows,
     refuse_non_finite,
     refuse_non_numeric_columns,
@@ -108,7 +109,7 @@ class Moments:
         n_jobs: int | None = None,
         batch_size: int | None = None,
     ) -> Moments:
-        """Sum over the rows of arrays, data frames or sparse matrices.
+        """Sum over the rows of arrays, data frames, sparse matrices or Dask collections.
 
         Parameters
         ----------
@@ -134,6 +135,11 @@ class Moments:
         if with_xx not in (True, False, "auto"):
             raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
         check_pass_options(n_jobs, batch_size)
+        if is_dask(X, Y, sample_weight):
+            from projse._dask import dask_moments
+
+            options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
+            return dask_moments(X, Y, sample_weight, with_xx=with_xx, **options)
         refuse_non_numeric_columns(X)
         names = column_names(X)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)

@@ -285,7 +285,7 @@ class _Problem:
 def _prepare(fitted: ProjSe, rows: Rows) -> _Problem:
     """Sum over the rows once, by the route that the fit took."""
     spec, plan = fitted._kernel_spec(), fitted._plan(False)
-    n_conditioned = fitted._n_conditioned(plan, rows.Y)
+    n_conditioned = fitted._n_conditioned(plan, rows.Y.shape[1])
     plan = replace(plan, n_features=len(fitted.selected_))
     if callable(spec.kernel):
         moments, spectrum = None, None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +66,12 @@ class Rows:
         Y = None if self.Y is None else self.Y[indices]
         weight = None if self.weight is None else self.weight[indices]
         return replace(self, X=self.X[indices], Y=Y, weight=weight)
+
+
+def is_dask(*values: Any) -> bool:
+    """Whether one of the values is a Dask collection. Imports nothing."""
+    dask = sys.modules.get("dask")
+    return dask is not None and any(dask.is_dask_collection(value) for value in values)
 
 
 def make_rows(

@@ -216,7 +216,7 @@ class StabilityProjSe(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         with all_or_nothing(self):
             rng = generator(self.random_state)
             stack = StackedMoments(parts)
-            remember_columns(self, stack.total)
+            remember_columns(self, stack.total.n_x, stack.total.feature_names)
             self._store(self._fit_sums(stack, self._counts(len(parts), rng)))
         return self
 

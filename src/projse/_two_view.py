@@ -195,7 +195,7 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
                 "ProjSe, or sum them with target_type='continuous'."
             )
         with all_or_nothing(self):
-            remember_columns(self, moments)
+            remember_columns(self, moments.n_x, moments.feature_names)
             self._remember(moments.n_x, moments.n_y, moments.target_names)
             selected = self._select(moments, x_selector, y_selector)
             self.moments_ = moments

@@ -6,7 +6,9 @@ __all__ = [
     "DatasetError",
     "DatasetMissingError",
     "MomentsFileError",
+    "PartitionError",
     "RankExhaustedWarning",
+    "RechunkWarning",
     "SourceError",
     "StateError",
 ]
@@ -34,3 +36,15 @@ class SourceError(ValueError):
 
 class StateError(RuntimeError):
     """A state folder cannot be used: in use, not writable, full, or made for something else."""
+
+
+class PartitionError(ValueError):
+    """Rows on a worker cannot be used; ``partition`` is the number of the partition they are in."""
+
+    def __init__(self, message: str, partition: int | None = None) -> None:
+        super().__init__(message)
+        self.partition = partition
+
+
+class RechunkWarning(UserWarning):
+    """Blocks of a Dask collection were cut anew, which moves rows between workers."""
