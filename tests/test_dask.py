@@ -19,10 +19,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from agreement import check, fit, quietly
+from numpy.testing import assert_allclose
 from planted import PICKS, planted, planted_labels
 from threadpoolctl import threadpool_info
 
-from projse import Moments, ProjSe
+from projse import Moments, ProjSe, TwoViewProjSe
 from projse._partitions import PartitionPass, sum_partition
 from projse.exceptions import PartitionError, RankExhaustedWarning, RechunkWarning
 
@@ -752,3 +753,31 @@ def test_memory_of_the_driver_does_not_grow_with_partitions(tmp_path):
     moments = 8 * (100**2 + 100 * 1500)
     # 120 more partitions, whose moments are 154 MB: the driver sees those of the root alone.
     assert many - few < 16 * moments, (few, many)
+
+
+def test_two_views(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(400, 6)), rng.normal(size=(400, 5))
+    Y[:, :2] += X[:, :2]
+    weight = rng.uniform(0.5, 2, 400)
+    want = TwoViewProjSe(3).fit(X, Y, weight)
+    chunked = [da.from_array(A, chunks=(130, A.shape[1])) for A in (X, Y)]
+    got = TwoViewProjSe(3).fit(*chunked, da.from_array(weight, chunks=130))
+    assert got.x_selected_.tolist() == want.x_selected_.tolist()
+    assert got.y_selected_.tolist() == want.y_selected_.tolist()
+    assert_allclose(got.canonical_correlations_, want.canonical_correlations_, rtol=1e-10)
+    assert_allclose(
+        got.canonical_correlation_grid(*chunked),
+        want.canonical_correlation_grid(X, Y),
+        rtol=1e-9,
+    )
+    x, y = got.transform(*chunked)
+    assert dask.is_dask_collection(x)
+    assert_allclose(y.compute(), want.transform(X, Y)[1])
+    frames = [
+        dd.from_pandas(pd.DataFrame(A).rename(columns=lambda j, p=p: f"{p}{j}"), npartitions=3)
+        for p, A in (("a", X), ("b", Y))
+    ]
+    named = TwoViewProjSe(3, x_include=["a5"]).fit(*frames)
+    assert named.x_selected_names_[0] == "a5"
+    assert sorted(named.transform(*frames)[0].columns) == sorted(named.x_selected_names_)

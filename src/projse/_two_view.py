@@ -17,7 +17,7 @@ from projse._estimator import ProjSe
 from projse._fitted import all_or_nothing, remember_columns
 from projse._moments import Moments, moments_of
 from projse._parameters import is_whole
-from projse._source import make_rows, refuse_non_numeric_columns
+from projse._source import is_dask, make_rows, refuse_non_numeric_columns
 from projse._targets import column_names
 from projse._views import restricted, swapped
 
@@ -141,6 +141,7 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_x)
+            Dask arrays and data frames are summed by their workers.
         Y : array-like or sparse matrix of shape (n_samples, n_y)
             Numbers, at least two columns a view.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -150,6 +151,8 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
         -------
         self : object
         """
+        if is_dask(X, Y, sample_weight):
+            return self.fit_moments(self._distributed_moments(X, Y, sample_weight))
         x_selector, y_selector = self._selectors()
         with all_or_nothing(self):
             x_names, y_names = column_names(X), column_names(Y)
@@ -340,6 +343,20 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
         rows.target_names = y_names
         return moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
 
+    def _distributed_moments(self, X: Any, Y: Any, sample_weight: Any) -> Moments:
+        """Sum on the workers of Dask."""
+        from projse._dask import dask_moments
+
+        return dask_moments(
+            X,
+            Y,
+            sample_weight,
+            with_xx=True,
+            target_type="continuous",
+            n_jobs=self.n_jobs,
+            batch_size=self.batch_size,
+        )
+
     def _select(self, moments: Moments, x_selector: ProjSe, y_selector: ProjSe) -> Moments:
         """Select on both sides; return the moments of what was selected."""
         x_selector.fit_moments(moments)
@@ -372,11 +389,13 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
             x = self._columns(X, "X", self.n_features_in_, "feature_names_in_", self.x_selected_)
             names = "y_feature_names_in_"
             y = self._columns(Y, "Y", self.n_y_features_in_, names, self.y_selected_)
-            x, y = check_array(x, **_CHECKS), check_array(y, input_name="Y", **_CHECKS)
-            check_consistent_length(x, y)
-            held_out = self._moments(
-                _ordered(x, self.x_selected_), _ordered(y, self.y_selected_), sample_weight
-            )
+            if is_dask(x, y, sample_weight):
+                moments = self._distributed_moments(x, y, sample_weight)
+            else:
+                x, y = check_array(x, **_CHECKS), check_array(y, input_name="Y", **_CHECKS)
+                check_consistent_length(x, y)
+                moments = self._moments(x, y, sample_weight)
+            held_out = restricted(moments, _places(self.x_selected_), _places(self.y_selected_))
         return CanonicalBlocks(self.selected_moments_, self.center, held_out), n_x, n_y
 
     def _columns(self, A: Any, label: str, n: int, names: str, selected: Array) -> Any:
@@ -392,6 +411,11 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
         if given is not None and fitted is not None and tuple(given) != tuple(fitted):
             a, b = next((a, b) for a, b in zip(given, fitted, strict=True) if a != b)
             raise ValueError(f"{label} has column {a!r} where the fit had {b!r}.")
+        if is_dask(A):
+            from projse._dask import select_columns
+
+            support = np.isin(np.arange(n), selected)
+            return select_columns(A, support, None if fitted is None else tuple(fitted))
         refuse_non_numeric_columns(A, label)
         return _safe_indexing(A, np.sort(selected), axis=1)
 
@@ -415,10 +439,9 @@ def _names(names: Array | None, prefix: str, selected: Array) -> Array:
     return np.array([f"{prefix}{j}" for j in selected], dtype=object)
 
 
-def _ordered(A: Any, selected: Array) -> Any:
-    """Put columns that are in the order of the view into the order of selection."""
-    A = A.tocsc() if sp.issparse(A) else A
-    return A[:, np.argsort(np.argsort(selected))]
+def _places(selected: Array) -> Array:
+    """Return where each selected column is among the selected ones in the order of the view."""
+    return np.argsort(np.argsort(selected))
 
 
 def _sizes(sizes: Sequence[int] | None, most: int, parameter: str) -> list[int]:
