@@ -12,11 +12,8 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse._blocks import all_but_one, moments_of_blocks
 from projse._estimator import ProjSe, fit_rows
@@ -24,7 +21,8 @@ from projse._fitted import all_or_nothing, remember_columns
 from projse._held_out import held_out_r2
 from projse._moments import Moments, align_classes, moments_of
 from projse._parameters import is_whole
-from projse._source import Rows, make_rows, refuse_non_numeric_columns
+from projse._selector import RowSelector
+from projse._source import Rows
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
@@ -69,7 +67,7 @@ class RowFold:
         return held_out_r2(train, test, np.arange(len(picks)), center).mean(axis=1)
 
 
-class ProjSeCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
     """Choose the number of variables, and parameters of the selection, by cross-validation.
 
     The rows are summed once, fold by fold; what is left when a fold is held out is a sum of the
@@ -175,26 +173,10 @@ class ProjSeCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 "predict."
             )
         with all_or_nothing(self):
-            refuse_non_numeric_columns(X)
-            X = validate_data(
-                self,
-                X,
-                accept_sparse=("csr", "csc"),
-                dtype="numeric",
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-            )
-            names = getattr(self, "feature_names_in_", None)
-            rows = make_rows(
-                X,
-                y,
-                sample_weight,
-                target_type=selector.target_type,
-                feature_names=None if names is None else tuple(names),
-            )
+            rows = self._check_rows(X, y, sample_weight, selector.target_type)
             splits = self._splits(rows, groups)
             judge = None if self.estimator is None else self._judge(rows, splits)
-            if 16 * X.shape[1] ** 2 * len(splits) > FOLD_BYTES:
+            if 16 * rows.X.shape[1] ** 2 * len(splits) > FOLD_BYTES:
                 self._choose(selector, [RowFold(rows, *split) for split in splits], judge)
                 self._finish(selector, rows)
             else:
@@ -416,16 +398,3 @@ class ProjSeCV(SelectorMixin, BaseEstimator):  # type: ignore[misc]
                 self.selector_ = fit_rows(final, total)
         self.selected_, self.scores_ = final.selected_, final.scores_
         self.support_ = final.support_
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self, "support_")
-        return self.support_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.multi_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags

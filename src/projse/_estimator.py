@@ -10,11 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import get_config
 from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse._covariates import append_covariates
 from projse._fit_source import FitSourceMixin
@@ -26,13 +22,14 @@ from projse._partitions import XX_COLUMNS, RowsElsewhere
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._routes import KernelSpec, from_moments, from_rows
 from projse._selection import Plan, Selection, select
-from projse._source import Rows, is_dask, make_rows, refuse_non_numeric_columns
+from projse._selector import RowSelector
+from projse._source import Rows, is_dask
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
 
 
-class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Select the candidates that best explain a whole set of references, without repetition.
 
     A candidate's score is the share of it that lies in the space the references span,
@@ -211,29 +208,14 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
 
             return self._fit_elsewhere(DaskRows.of(X, y, sample_weight), covariates)
         with all_or_nothing(self):
-            refuse_non_numeric_columns(X)
-            X = validate_data(
-                self,
-                X,
-                accept_sparse=("csr", "csc"),
-                dtype="numeric",
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-            )
-            rows = make_rows(
-                X,
-                y,
-                sample_weight,
-                target_type=self.target_type,
-                feature_names=self._feature_names(),
-            )
+            rows = self._check_rows(X, y, sample_weight, self.target_type)
             if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
                 raise ValueError(
                     "Only one sample has a non-zero weight in sample_weight; centring needs two."
                 )
             rows, n_covariates = append_covariates(rows, covariates, self.center)
             spec, plan = self._kernel_spec(), self._plan(rows.Y is None)
-            progress = FitProgress(self, X, y)
+            progress = FitProgress(self, rows.X, y)
             route = from_rows(
                 rows,
                 spec,
@@ -278,27 +260,16 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
             )
         with all_or_nothing(self):
-            refuse_non_numeric_columns(X)
             first = not hasattr(self, "moments_")
             if first and hasattr(self, "selected_"):
                 raise ValueError(
                     "partial_fit cannot go on from a fit that kept no moments (covariates, or "
                     "references that were factored themselves); start with a clone."
                 )
-            X = validate_data(
-                self,
-                X,
-                reset=first,
-                accept_sparse=("csr", "csc"),
-                dtype="numeric",
-                ensure_all_finite=False,
-            )
             target_type = self.target_type
             if not first and target_type == "auto":
                 target_type = "continuous" if self.moments_.classes is None else "class"
-            rows = make_rows(
-                X, y, sample_weight, target_type=target_type, feature_names=self._feature_names()
-            )
+            rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
             plan = self._plan(rows.Y is None)
             if first:
                 with_xx = rows.Y is None or self._n_conditioned(plan, _width(rows.Y)) > 0
@@ -454,10 +425,6 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
         if hasattr(self, "moments_"):
             del self.moments_
 
-    def _feature_names(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names)
-
     def _kernel_spec(self) -> KernelSpec:
         return KernelSpec(
             self.kernel,
@@ -583,43 +550,6 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
                 RankExhaustedWarning,
                 stacklevel=4,
             )
-
-    def transform(self, X: Any) -> Any:
-        """Keep the selected columns, in the order that they have in X.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n_samples, n_features_in_)
-            Of a Dask array or data frame, columns are taken lazily.
-
-        Returns
-        -------
-        array, sparse matrix, data frame or Dask collection of shape (n_samples, n_selected)
-        """
-        if is_dask(X):
-            from projse._dask import select_columns
-
-            asked = getattr(self, "_sklearn_output_config", {}).get("transform")
-            if (asked or get_config()["transform_output"]) != "default":
-                raise ValueError(
-                    "set_output does not apply to Dask collections, which keep their type; use "
-                    "set_output(transform='default')."
-                )
-            return select_columns(X, self._get_support_mask(), self._feature_names())
-        return super().transform(X)
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self, "support_")
-        return self.support_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.multi_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def fit_rows(selector: ProjSe, rows: Rows) -> ProjSe:

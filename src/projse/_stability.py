@@ -11,9 +11,6 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse._blocks import StackedMoments, moments_of_blocks
 from projse._estimator import ProjSe, fit_rows
@@ -21,7 +18,8 @@ from projse._fitted import all_or_nothing, remember_columns
 from projse._moments import Moments
 from projse._parameters import is_number, is_whole
 from projse._resample import deal, draw_counts, draw_rows, generator, group_codes, share
-from projse._source import Rows, make_rows, refuse_non_numeric_columns
+from projse._selector import RowSelector
+from projse._source import Rows
 from projse._stability_measures import nogueira_stability, pearson_stability
 from projse.exceptions import RankExhaustedWarning
 
@@ -35,7 +33,7 @@ STACK_BYTES = 1 << 29
 """Moments of the blocks of ``blocks="auto"`` take at most about this much."""
 
 
-class StabilityProjSe(SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
     """Select on many resamples of the rows, and see which variables come back.
 
     Moments add up: the rows are summed once, in blocks, a resample is a sum of blocks, and a
@@ -155,28 +153,13 @@ class StabilityProjSe(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         """
         self._check()
         with all_or_nothing(self):
-            refuse_non_numeric_columns(X)
-            X = validate_data(
-                self,
-                X,
-                accept_sparse=("csr", "csc"),
-                dtype="numeric",
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-                ensure_min_features=2,
-            )
-            names = getattr(self, "feature_names_in_", None)
-            rows = make_rows(
-                X,
-                y,
-                sample_weight,
-                target_type=self.selector.target_type,
-                feature_names=None if names is None else tuple(names),
-            ).counted()
+            target_type = self.selector.target_type
+            given = self._check_rows(X, y, sample_weight, target_type, min_features=2)
+            rows = given.counted()
             strata = rows.class_codes() if self.stratify and groups is None else None
-            codes = group_codes(groups, X.shape[0])
-            if codes is not None and rows.n_samples < X.shape[0]:
-                codes = np.unique(codes[np.flatnonzero(sample_weight)], return_inverse=True)[1]
+            codes = group_codes(groups, given.n_samples)
+            if codes is not None and given.weight is not None:
+                codes = group_codes(codes[given.weight > 0], rows.n_samples)
             self._refuse_small(rows, strata, codes)
             rng = generator(self.random_state)
             n_blocks = self._n_blocks(rows, codes)
@@ -363,18 +346,6 @@ class StabilityProjSe(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         q = float(Z.sum(axis=1).mean())
         margin = 2 * self.threshold - 1
         self.expected_false_ = q**2 / (margin * n) if margin > 0 else float("inf")
-
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self, "support_")
-        return self.support_
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.multi_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
 
 
 def _quietly(call: Any, *arguments: Any) -> None:
