@@ -10,6 +10,7 @@ from typing import Any
 import matplotlib as mpl
 from peers import PeerResults, PeerRow
 from rows import Row
+from suites import ROW_SUITES
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -29,15 +30,18 @@ PACKAGE_COLOURS = {
 
 def draw(results: dict[str, Any], folder: Path) -> list[str]:
     """Draw what there is; return the names of the files."""
-    made = []
-    if results.get("engine") and any(_margin(row) for row in results["engine"]):
-        engine_chart(results["engine"], results["quick"], folder / "engine.png")
-        made.append("engine.png")
-    peers = results.get("peers")
-    if peers and any(row.seconds is not None for row in peers.rows):
-        peers_chart(peers, results["quick"], folder / "peers.png")
-        made.append("peers.png")
-    return made
+    drawn = []
+    for suite, (found, made) in results.items():
+        path = folder / f"{suite}.png"
+        if suite == "peers" and any(row.seconds is not None for row in found.rows):
+            peers_chart(found, made["quick"], path)
+        elif suite in ROW_SUITES and any(_margin(row) for row in found):
+            engine_chart(found, made["quick"], path)
+        else:
+            path.unlink(missing_ok=True)  # one of an earlier run would mislead
+            continue
+        drawn.append(path.name)
+    return drawn
 
 
 def _margin(row: Row) -> tuple[float, float, float] | None:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from projse.datasets import load_cifar100, load_eleven_tumors, load_glioma, load_mnist_halves
+from projse.exceptions import DatasetMissingError
 
 Array = NDArray[Any]
 
@@ -46,18 +49,25 @@ def coordinates(rank: int, n: int, seed: int = 0) -> Array:
 
 def glioma() -> Array:
     """Read gene expression, 50 × 4434 (FileNotFoundError where it is not at hand)."""
-    return np.ascontiguousarray(_matlab("glioma/GLIOMA.mat")["X"], dtype=np.float64)
+    return _at_hand(load_glioma)[0]
 
 
 def eleven_tumors() -> Array:
     """Read gene expression, 174 × 12533."""
-    return np.ascontiguousarray(_matlab("eleven_tumors/11Tumor.mat")["ins"], dtype=np.float64)
+    return _at_hand(load_eleven_tumors)[0]
 
 
 def cifar100() -> tuple[Array, Array]:
     """Read images as 50000 × 3072 uint8, and their 100 fine labels."""
-    with np.load(_present("cifar100/cifar100_train.npz")) as archive:
-        return archive["data"], archive["fine_labels"]
+    return _at_hand(load_cifar100)
+
+
+def mnist_halves() -> tuple[Array, Array, Array, Array]:
+    """Read left and right halves of the digits, 392 pixels each: training and test rows."""
+    parts = []
+    for subset in ("train", "test"):
+        parts += [half.astype(np.float64) for half in _at_hand(load_mnist_halves, subset=subset)]
+    return parts[0], parts[1], parts[2], parts[3]
 
 
 def sparse_documents(
@@ -90,12 +100,11 @@ def _counts(columns: Array, n: int, values: Array) -> sp.csr_array:
     return matrix
 
 
-def _present(name: str) -> Path:
-    path = home() / name
-    if not path.exists():
-        raise FileNotFoundError(f"data not at hand: {name} in the data home (PROJSE_DATA)")
-    return path
-
-
-def _matlab(name: str) -> dict[str, Any]:
-    return scipy.io.loadmat(_present(name))
+def _at_hand(loader: Callable[..., Any], **options: Any) -> tuple[Array, Array]:
+    try:
+        return loader(return_X_y=True, data_home=home(), download_if_missing=False, **options)
+    except DatasetMissingError as missing:
+        # The loader's own message names folders of this machine, and would land in the results.
+        name = loader.__name__.removeprefix("load_")
+        message = f"data not at hand: {name} in the data home (PROJSE_DATA)"
+        raise FileNotFoundError(message) from missing

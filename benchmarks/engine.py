@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import data
 import numpy as np
-from machine import OtherWork
 from measure import GIB, MIB, compare, exponent, peak_extra_memory, run_once, timed
 from numpy.typing import NDArray
 from rows import Row, not_run, ratio_row
@@ -470,13 +469,3 @@ CASES: dict[str, Callable[[bool], list[Row]]] = {
     "tall-variants": tall_variants,
     "memory": memory,
 }
-
-
-def run_case(name: str, quick: bool) -> Sequence[Row]:
-    """Run one case by its name, and note how much other work the machine had meanwhile."""
-    other = OtherWork()
-    rows = CASES[name](quick)
-    share = other.share()
-    for row in rows:
-        row.other_work = share
-    return rows

@@ -15,7 +15,8 @@ import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "pyarrow", "fastcan")
+PACKAGES = ("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "fastcan")
+PACKAGES += ("dask", "pyarrow", "pyspark")
 
 
 def describe() -> dict[str, Any]:

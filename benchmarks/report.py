@@ -11,6 +11,18 @@ from typing import Any
 from growth import Growth
 from peers import PeerResults, PeerRow
 from rows import Row
+from suites import ROW_SUITES, TITLES
+
+Results = dict[str, tuple[Any, dict[str, Any]]]
+"""What each suite found, and how it was made."""
+
+CHARTS = {
+    "engine": "Measured figures against their targets",
+    "trust": "Measured figures against their targets",
+    "stream": "Measured figures against their targets",
+    "clusters": "Measured figures against their targets",
+    "peers": "Time against held-out R²",
+}
 
 QUICK = (
     "**Quick run: sizes are shrunk until the code merely runs. Figures compare with nothing, and "
@@ -37,7 +49,7 @@ def seconds_text(value: float) -> str:
 
 def with_unit(value: float | None, unit: str) -> str:
     """Write a figure the way its unit is read: 0.62, 45 ×, 120 MiB."""
-    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB") else "")
+    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB", "rows/s") else "")
 
 
 def target(row: Row) -> str:
@@ -215,56 +227,48 @@ def machine_lines(machine: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def markdown(results: dict[str, Any], charts: list[str]) -> str:
-    """Write the whole page."""
-    parts = ["# Benchmarks\n"]
-    if results["quick"]:
-        parts.append(QUICK + "\n")
-    parts.append(
-        f"Made by `{results['command']}`, {results['date']}, in {results['minutes']} minutes.\n"
-    )
-    parts.append(machine_lines(results["machine"]) + "\n")
-    suites = ("engine", "stream", "growth")
-    busy = disturbed([entry for suite in suites for entry in results.get(suite, [])])
+def made_by(made: dict[str, Any], entries: list[Any]) -> str:
+    """Write where the figures of a suite come from, and which of them not to trust."""
+    parts = [f"Made by `{made['command']}`, {made['date']}, in {made['minutes']} minutes.\n"]
+    parts.append(machine_lines(made["machine"]) + "\n")
+    busy = disturbed(entries)
     if busy:
         parts.append(
             "**Other processes used the processor meanwhile; do not trust these cases:** "
             f"{', '.join(busy)}.\n"
         )
-    parts.append(
-        "Contestants ran in turns in one process; a ratio is the median over rounds of the ratio "
-        "within a round. Memory is the peak of the resident set beyond what was in use before.\n"
-    )
-    if results.get("engine"):
-        parts += ["## Engine\n", engine_table(results["engine"], results["quick"]) + "\n"]
-        if "engine.png" in charts:
-            parts.append("![Measured figures against their targets](engine.png)\n")
-    if results.get("stream"):
-        parts += ["## Streams\n", engine_table(results["stream"], results["quick"]) + "\n"]
-    if results.get("peers"):
-        parts += [
-            "## Peers\n",
-            f"A contestant that takes longer than {results['peers'].limit:g} s is stopped. The "
-            "judge is a linear model on the picks (ridge where rows are few), on rows that nobody "
-            "has seen.\n",
-            peers_tables(results["peers"]),
-        ]
-        if "peers.png" in charts:
-            parts.append("![Time against held-out R²](peers.png)\n")
-    if results.get("growth"):
-        parts += ["## Growth\n", growth_table(results["growth"]) + "\n"]
     return "\n".join(parts)
 
 
-def as_json(results: dict[str, Any]) -> str:
-    """Write every figure, for other tools."""
-    plain = dict(results)
-    for part in ("engine", "stream", "growth"):
-        if part in plain:
-            plain[part] = [entry.as_dict() for entry in plain[part]]
-    if "peers" in plain:
-        plain["peers"] = plain["peers"].as_dict()
-    return json.dumps(plain, indent=1, ensure_ascii=False) + "\n"
+def markdown(results: Results, charts: list[str]) -> str:
+    """Write the whole page: one part a suite, with the machine and the command behind it."""
+    parts = [
+        "# Benchmarks\n",
+        "Contestants ran in turns in one process; a ratio is the median over rounds of the ratio "
+        "within a round. Memory is the peak of the resident set beyond what was in use before.\n",
+    ]
+    for suite in [*ROW_SUITES, "peers", "growth"]:
+        if suite not in results:
+            continue
+        found, made = results[suite]
+        parts.append(f"## {TITLES.get(suite, suite.capitalize())}\n")
+        if made["quick"]:
+            parts.append(QUICK + "\n")
+        parts.append(made_by(made, [] if suite == "peers" else found))
+        if suite == "peers":
+            parts += [
+                f"A contestant that takes longer than {found.limit:g} s is stopped. The judge is a "
+                "linear model on the picks (ridge where rows are few), on rows that nobody has "
+                "seen.\n",
+                peers_tables(found),
+            ]
+        elif suite == "growth":
+            parts.append(growth_table(found) + "\n")
+        else:
+            parts.append(engine_table(found, made["quick"]) + "\n")
+        if f"{suite}.png" in charts:
+            parts.append(f"![{CHARTS[suite]}]({suite}.png)\n")
+    return "\n".join(parts)
 
 
 def can_draw() -> bool:
@@ -272,19 +276,50 @@ def can_draw() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def save(results: dict[str, Any], folder: Path) -> str:
-    """Write benchmarks.json, benchmarks.md and the charts; return the Markdown."""
+def save(suite: str, found: Any, made: dict[str, Any], folder: Path) -> None:
+    """Write what a suite found, and how it was made, as JSON."""
+    plain = found.as_dict() if suite == "peers" else [entry.as_dict() for entry in found]
+    text = json.dumps({"made": made, "found": plain}, indent=1, ensure_ascii=False) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
-    for chart in ("engine.png", "peers.png"):
-        (folder / chart).unlink(missing_ok=True)  # those of an earlier run would mislead
+    _replace(folder / f"{suite}.json", text)
+
+
+def load(folder: Path) -> Results:
+    """Read what was saved of all suites."""
+    results: Results = {}
+    for suite in [*ROW_SUITES, "peers", "growth"]:
+        path = folder / f"{suite}.json"
+        if path.exists():
+            saved = json.loads(path.read_text(encoding="utf-8"))
+            results[suite] = (_entries(suite, saved["found"]), saved["made"])
+    return results
+
+
+def _entries(suite: str, found: Any) -> Any:
+    if suite == "peers":
+        rows = [_made(PeerRow, row) for row in found["rows"]]
+        return PeerResults(found["limit"], rows, found["references"])
+    return [_made(Growth if suite == "growth" else Row, entry) for entry in found]
+
+
+def _made(kind: Any, entry: dict[str, Any]) -> Any:
+    return kind(**{k: v for k, v in entry.items() if k in kind.__dataclass_fields__})
+
+
+def write_page(folder: Path) -> str:
+    """Write benchmarks.md and the charts from what was saved; return the Markdown."""
+    results = load(folder)
     charts: list[str] = []
     if can_draw():
         import charts as drawing
 
         charts = drawing.draw(results, folder)
     text = markdown(results, charts)
-    for name, content in (("benchmarks.json", as_json(results)), ("benchmarks.md", text)):
-        temporary = folder / f"{name}.tmp"
-        temporary.write_text(content, encoding="utf-8")
-        temporary.replace(folder / name)
+    _replace(folder / "benchmarks.md", text)
     return text
+
+
+def _replace(path: Path, text: str) -> None:
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    temporary.replace(path)

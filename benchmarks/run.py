@@ -18,21 +18,19 @@ from pathlib import Path
 from typing import Any
 
 import contestants
-import engine
 import growth
 import machine
 import peers
 import report
 import shapes
-import stream
 from rows import not_run
+from suites import ROW_SUITES, run_case
 
 RESULTS = Path(__file__).resolve().parent / "results"
 SUITES: dict[str, list[str]] = {
-    "engine": list(engine.CASES),
+    **{suite: list(module.CASES) for suite, module in ROW_SUITES.items()},
     "peers": [*shapes.SHAPES, *contestants.CONTESTANTS],
     "growth": list(growth.AXES),
-    "stream": list(stream.CASES),
 }
 LIMIT, QUICK_LIMIT = 120.0, 10.0
 
@@ -51,15 +49,14 @@ def isolated(function: Callable[..., Any], *arguments: Any) -> Any:
         return pool.submit(function, *arguments).result()
 
 
-def run_cases(suite: Any, cases: list[str], quick: bool) -> list[Any]:
+def run_rows(suite: str, cases: list[str], quick: bool) -> list[Any]:
     rows: list[Any] = []
-    name = suite.__name__
     for case in cases:
-        progress(f"{name}: {case}")
+        progress(f"{suite}: {case}")
         try:
-            rows += isolated(suite.run_case, case, quick)
+            rows += isolated(run_case, suite, case, quick)
         except Exception as error:  # a case that fails must not take the others with it
-            progress(f"{name}: {case} failed: {error}")
+            progress(f"{suite}: {case} failed: {error}")
             rows.append(not_run(case, case, "–", f"{type(error).__name__}: {str(error)[:120]}"))
     return rows
 
@@ -119,35 +116,31 @@ def main() -> None:
         for suite, names in SUITES.items()
         if not options.only or suite in options.only
     }
-    results: dict[str, Any] = {
-        "quick": options.quick,
-        "command": command_line(sys.argv[1:]),
-        "date": dt.date.today().isoformat(),
-        "machine": machine.describe(),
-    }
     folder = options.output or (RESULTS / "quick" if options.quick else RESULTS)
-
-    def save() -> str:
-        results["minutes"] = round((time.perf_counter() - _start) / 60, 1)
-        return report.save(results, folder)
-
-    # Saved after each suite: an hour's work must not hang on the last minute.
-    if chosen.get("engine"):
-        results["engine"] = run_cases(engine, chosen["engine"], options.quick)
-        save()
-    if chosen.get("stream"):
-        results["stream"] = run_cases(stream, chosen["stream"], options.quick)
-        save()
-    if chosen.get("growth"):
-        results["growth"] = run_growth(chosen["growth"], options.quick)
-        save()
-    if chosen.get("peers"):
-        python = options.peers_python or sys.executable
-        if options.make_peers_env:
-            python = peers.make_environment(options.make_peers_env, progress)
-        limit = options.time_limit or (QUICK_LIMIT if options.quick else LIMIT)
-        results["peers"] = peers.run(python, options.quick, limit, options.case, progress)
-    print(save())
+    for suite, names in chosen.items():
+        if not names:
+            continue
+        made = {
+            "quick": options.quick,
+            "command": command_line(sys.argv[1:]),
+            "date": dt.date.today().isoformat(),
+            "machine": machine.describe(),
+        }
+        start = time.perf_counter()
+        if suite == "growth":
+            found: Any = run_growth(names, options.quick)
+        elif suite == "peers":
+            python = options.peers_python or sys.executable
+            if options.make_peers_env:
+                python = peers.make_environment(options.make_peers_env, progress)
+            limit = options.time_limit or (QUICK_LIMIT if options.quick else LIMIT)
+            found = peers.run(python, options.quick, limit, options.case, progress)
+        else:
+            found = run_rows(suite, names, options.quick)
+        made["minutes"] = round((time.perf_counter() - start) / 60, 1)
+        # Saved after each suite: an hour's work must not hang on the last minute.
+        report.save(suite, found, made, folder)
+    print(report.write_page(folder))
     progress("done")
 
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 import multiprocessing
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import OtherWork
 from measure import GIB, MIB, Ratio, exponent, peak_extra_memory, timed
 from numpy.typing import NDArray
 from rows import Row, not_run
@@ -181,13 +180,3 @@ def parquet(quick: bool) -> list[Row]:
 
 
 CASES: dict[str, Callable[[bool], list[Row]]] = {"parquet": parquet}
-
-
-def run_case(name: str, quick: bool) -> Sequence[Row]:
-    """Run one case by its name, and note how much other work the machine had meanwhile."""
-    other = OtherWork()
-    rows = CASES[name](quick)
-    share = other.share()
-    for row in rows:
-        row.other_work = share
-    return rows

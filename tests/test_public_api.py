@@ -14,13 +14,25 @@ from pathlib import Path
 import pytest
 
 import projse
+import projse.datasets
 import projse.exceptions
+import projse.metrics
 import projse.projectors
 import projse.sources
+import projse.spark
 
 ROOT = Path(__file__).parents[1]
-MODULES = sorted(module.name for module in pkgutil.iter_modules(projse.__path__, "projse."))
-PUBLIC_MODULES = [projse, projse.exceptions, projse.projectors, projse.sources]
+PACKAGED = {m.name: m.ispkg for m in pkgutil.walk_packages(projse.__path__, "projse.")}
+MODULES = sorted(PACKAGED)
+PUBLIC_MODULES = [
+    projse,
+    projse.datasets,
+    projse.exceptions,
+    projse.metrics,
+    projse.projectors,
+    projse.sources,
+    projse.spark,
+]
 OBJECTS = {
     f"{module.__name__}.{name}": getattr(module, name)
     for module in PUBLIC_MODULES
@@ -54,12 +66,18 @@ def test_the_public_names_are_these():
     assert projse.__all__ == [
         "Moments",
         "MomentsFileError",
+        "PermutationTest",
         "ProjSe",
+        "ProjSeCV",
         "RankExhaustedWarning",
         "SourceError",
+        "StabilityProjSe",
         "StateError",
+        "TwoViewProjSe",
         "__version__",
+        "block_moments",
         "moments_from",
+        "permutation_test",
         "subspace_correlation",
     ]
 
@@ -74,12 +92,15 @@ def test_all_is_sorted_and_is_the_whole_public_surface(module):
         and not inspect.ismodule(value)
         and getattr(value, "__module__", "").startswith("projse")
     }
-    assert public == set(module.__all__) - {"__version__"}
+    own = {name for name in public if getattr(module, name).__module__ == module.__name__}
+    named = set(module.__all__) - {"__version__"}
+    assert named == (own if module is projse.spark else public)
 
 
 def test_other_modules_are_private_or_listed_here():
-    public = {name for name in MODULES if not name.removeprefix("projse.").startswith("_")}
-    assert public == {"projse.cli", "projse.exceptions", "projse.projectors", "projse.sources"}
+    public = {name for name in MODULES if "._" not in name}
+    names = ("cli", "datasets", "exceptions", "metrics", "projectors", "sources", "spark")
+    assert public == {f"projse.{name}" for name in names}
 
 
 # Docs
@@ -99,6 +120,9 @@ def test_public_names_say_what_they_are(path):
     else:
         assert "Returns\n------" in docs
         parameters(thing, docs)
+        if path.startswith("projse.metrics"):
+            assert "References\n------" in docs
+            assert ">>>" in docs
 
 
 def parameters(function, docs):
@@ -140,8 +164,9 @@ def test_examples_in_the_docs_run(name):
     assert (module.__doc__ or "").strip(), "a module says what it is for"
 
 
-def test_the_estimator_moments_and_correlation_have_examples():
-    for thing in (projse.ProjSe, projse.Moments, projse.subspace_correlation):
+def test_the_estimator_moments_and_functions_have_examples():
+    functions = (projse.permutation_test, projse.subspace_correlation)
+    for thing in (projse.ProjSe, projse.Moments, *functions):
         assert ">>>" in inspect.getdoc(thing)
 
 
@@ -161,14 +186,17 @@ HEAVY = {
     "rich",
     "matplotlib",
     "dask",
+    "distributed",
     "pyspark",
+    "pooch",
 }
 
 
 def test_import_adds_nothing_heavy_to_what_scikit_learn_imports(tmp_path):
     done = run_python(
         "import sys, sklearn.feature_selection; before = set(sys.modules)\n"
-        "import projse, projse.projectors, projse.sources, projse.cli\n"
+        "import projse, projse.projectors, projse.metrics, projse.cli, projse.datasets\n"
+        "import projse.sources\n"
         f"print(sorted((set(sys.modules) - before) & {HEAVY}))",
         tmp_path,
     )
@@ -226,7 +254,7 @@ def test_names_in_the_readme_exist():
 def test_the_architecture_table_names_every_module():
     table = (ROOT / "CONTRIBUTING.md").read_text()
     for name in MODULES:
-        file = f"{name.removeprefix('projse.')}.py"
+        file = name.removeprefix("projse.").replace(".", "/") + ("/" if PACKAGED[name] else ".py")
         assert f"`{file}`" in table or file == "__main__.py", file
-    for file in re.findall(r"`(_?\w+\.py)`", table):
+    for file in re.findall(r"`((?:\w+/)?_?\w+\.py)`", table):
         assert (ROOT / "src" / "projse" / file).exists(), file

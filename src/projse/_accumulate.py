@@ -34,6 +34,9 @@ ROWS_A_CLASS = 8
 SMALL_PRODUCT = 1_000_000
 """OpenBLAS multiplies without repacking while rows × columns × depth stay within this."""
 
+SMALL_PASS = 5_000_000
+"""Below this many multiplications, starting threads takes longer than the pass."""
+
 MAX_STRIPES = 64
 
 
@@ -227,7 +230,8 @@ def accumulate_dense(
         if weight is not None:
             order = order[weight[order] > 0]
     n_rows = m if order is None else len(order)
-    n_threads = effective_n_threads(n_jobs)
+    work = m * (p * (q + 2 + (p if with_xx else 0)) + q * q)
+    n_threads = 1 if work < SMALL_PASS else effective_n_threads(n_jobs)
     n_batches = -(-n_rows // batch_size)
     n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // 4))
     edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [n_rows]

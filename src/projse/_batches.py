@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse._blocks import BlockedRows, block_rows, fill
+from projse._blocked_rows import BlockedRows, block_rows, fill
 from projse._columns import Columns, Field
 from projse._source import Rows
 from projse.exceptions import SourceError

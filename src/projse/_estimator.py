@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.base import BaseEstimator, clone
 
 from projse._covariates import append_covariates
 from projse._fit_source import FitSourceMixin
-from projse._fitted import all_or_nothing
+from projse._fitted import all_or_nothing, remember_columns
 from projse._kernel import FeatureGram
 from projse._moments import AUTO_XX_COLUMNS, Moments, moments_of
 from projse._parameters import check_parameters, column_indices, is_whole, plain_rank
+from projse._partitions import XX_COLUMNS, RowsElsewhere
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._routes import KernelSpec, from_moments, from_rows
 from projse._selection import Plan, Selection, select
-from projse._source import make_rows, refuse_non_numeric_columns
+from projse._selector import RowSelector
+from projse._source import Rows, is_dask
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
 
 
-class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
     """Select the candidates that best explain a whole set of references, without repetition.
 
     A candidate's score is the share of it that lies in the space the references span,
@@ -190,7 +189,7 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Candidates.
+            Candidates. A Dask array or data frame is summed by its workers.
         y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y), default=None
             References: numbers, class labels or label indicators. None: one view, Y is X.
         sample_weight : array-like of shape (n_samples,), default=None
@@ -204,36 +203,25 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
         self : object
         """
         check_parameters(self)
+        if is_dask(X, y, sample_weight, covariates):
+            from projse._dask import DaskRows
+
+            return self._fit_elsewhere(DaskRows.of(X, y, sample_weight), covariates)
         with all_or_nothing(self):
-            refuse_non_numeric_columns(X)
-            X = validate_data(
-                self,
-                X,
-                accept_sparse=("csr", "csc"),
-                dtype="numeric",
-                ensure_all_finite=False,
-                ensure_min_samples=2,
-            )
-            rows = make_rows(
-                X,
-                y,
-                sample_weight,
-                target_type=self.target_type,
-                feature_names=self._feature_names(),
-            )
+            rows = self._check_rows(X, y, sample_weight, self.target_type)
             if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
                 raise ValueError(
                     "Only one sample has a non-zero weight in sample_weight; centring needs two."
                 )
             rows, n_covariates = append_covariates(rows, covariates, self.center)
             spec, plan = self._kernel_spec(), self._plan(rows.Y is None)
-            progress = FitProgress(self, X, y)
+            progress = FitProgress(self, rows.X, y)
             route = from_rows(
                 rows,
                 spec,
                 whole_reference=plan.needs_factor,
                 solver=self.solver,
-                n_conditioned=self._n_conditioned(plan, rows.Y),
+                n_conditioned=self._n_conditioned(plan, _width(rows.Y)),
                 n_covariates=n_covariates,
                 n_jobs=self.n_jobs,
                 batch_size=self.batch_size,
@@ -272,30 +260,19 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
             )
         with all_or_nothing(self):
-            refuse_non_numeric_columns(X)
             first = not hasattr(self, "moments_")
             if first and hasattr(self, "selected_"):
                 raise ValueError(
                     "partial_fit cannot go on from a fit that kept no moments (covariates, or "
                     "references that were factored themselves); start with a clone."
                 )
-            X = validate_data(
-                self,
-                X,
-                reset=first,
-                accept_sparse=("csr", "csc"),
-                dtype="numeric",
-                ensure_all_finite=False,
-            )
             target_type = self.target_type
             if not first and target_type == "auto":
                 target_type = "continuous" if self.moments_.classes is None else "class"
-            rows = make_rows(
-                X, y, sample_weight, target_type=target_type, feature_names=self._feature_names()
-            )
+            rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
             plan = self._plan(rows.Y is None)
             if first:
-                with_xx = rows.Y is None or self._n_conditioned(plan, rows.Y) > 0
+                with_xx = rows.Y is None or self._n_conditioned(plan, _width(rows.Y)) > 0
                 if self.exhausted == "residual" and self.n_features_in_ <= AUTO_XX_COLUMNS:
                     # Dependent references may be used up before there are as many picks.
                     with_xx = True
@@ -327,15 +304,95 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
             )
         with all_or_nothing(self):
-            self.n_features_in_ = moments.n_x
-            if moments.feature_names is not None:
-                self.feature_names_in_ = np.array(moments.feature_names, dtype=object)
-            elif hasattr(self, "feature_names_in_"):
-                del self.feature_names_in_
+            remember_columns(self, moments.n_x, moments.feature_names)
             self._fit_moments(moments, self._plan(moments.one_view), strict=True)
         return self
 
-    def _fit_moments(self, moments: Moments, plan: Plan, *, strict: bool) -> None:
+    def fit_spark(
+        self,
+        df: Any,
+        *,
+        features: str | Sequence[str],
+        targets: str | Sequence[str] | None = None,
+        weight: str | None = None,
+        class_target: str | None = None,
+    ) -> Self:
+        """Select from columns of a Spark DataFrame; its workers sum the rows.
+
+        Parameters
+        ----------
+        df : pyspark.sql.DataFrame
+        features, targets, weight, class_target
+            As in :func:`projse.spark.moments`. Without targets and class_target: one view.
+
+        Returns
+        -------
+        self : object
+        """
+        from projse._spark_rows import SparkRows
+
+        check_parameters(self)
+        return self._fit_elsewhere(SparkRows.of(df, features, targets, weight, class_target))
+
+    def _fit_elsewhere(self, rows: RowsElsewhere, covariates: Any = None) -> Self:
+        """Fit to rows that are summed where they lie: in one pass, or two where that is needed."""
+        for refused, remedy in (
+            (callable(self.kernel), "a callable kernel needs all rows in one place"),
+            (self.solver == "qr", "solver='qr' factors rows in one place; use solver='auto'"),
+            (
+                covariates is not None,
+                "covariates are not taken; append them to X and name them in include",
+            ),
+        ):
+            if refused:
+                raise ValueError(f"With rows on a cluster, {remedy}.")
+        options: Any = {
+            "target_type": self.target_type,
+            "n_jobs": self.n_jobs,
+            "batch_size": self.batch_size,
+        }
+        with all_or_nothing(self):
+            progress = FitProgress(self)
+            progress.phase("rows")
+            moments = rows.moments(with_xx=self._needs_xx(rows), **options)
+            if moments.n_samples < 2:
+                raise ValueError(
+                    f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
+                    "needs at least 2."
+                )
+            progress.phase("picks")
+            remember_columns(self, moments.n_x, moments.feature_names)
+
+            def with_xx() -> Moments:
+                return rows.moments(with_xx=True, **options)
+
+            again = with_xx if moments.n_x <= XX_COLUMNS else None
+            self._fit_moments(moments, self._plan(rows.one_view), strict=True, again=again)
+            progress.end()
+        return self
+
+    def _needs_xx(self, rows: RowsElsewhere) -> bool:
+        """Tell whether it is certain, before the pass, that candidates will be conditioned on."""
+        if rows.one_view or self.center_kernel:
+            return True
+        if rows.n_x is None:
+            return self.include is not None or self.round_size is not None
+        remember_columns(self, rows.n_x, rows.feature_names)
+        plan = self._plan(rows.one_view)
+        n_y = None if self.target_type == "class" else rows.n_y
+        if rows.n_x > XX_COLUMNS or n_y is None or plan.significance is not None:
+            return plan.include.size > 0 or self.round_size is not None
+        return self._n_conditioned(plan, n_y) > 0
+
+    def _fit_moments(
+        self,
+        moments: Moments,
+        plan: Plan,
+        *,
+        strict: bool,
+        again: Callable[[], Moments] | None = None,
+    ) -> None:
+        """Select from moments; ``again`` sums the rows anew, with all products."""
         spec = self._kernel_spec()
         gram = from_moments(moments, spec, whole_reference=plan.needs_factor)
         needed = plan.include.size > 0 or moments.one_view or self.center_kernel
@@ -349,16 +406,24 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
         if strict:
             self._refuse_constants(gram, plan)
         selection = select(gram, plan)
+        if selection.stopped == "no products" and again is not None:
+            self._fit_moments(again(), plan, strict=strict)
+            return
         self.moments_ = copy(moments)  # which the caller may go on updating
         self._store(selection, plan, quiet=not strict)
+
+    def needs_products(self, rows: Rows) -> bool:
+        """Whether a selection from moments of such rows needs the products of the candidates."""
+        selector = clone(self)
+        selector.n_features_in_ = rows.X.shape[1]
+        if rows.feature_names is not None:
+            selector.feature_names_in_ = np.array(rows.feature_names, dtype=object)
+        plan = selector._plan(rows.Y is None)
+        return plan.one_view or selector._n_conditioned(plan, _width(rows.Y)) > 0
 
     def _forget_moments(self) -> None:
         if hasattr(self, "moments_"):
             del self.moments_
-
-    def _feature_names(self) -> tuple[str, ...] | None:
-        names = getattr(self, "feature_names_in_", None)
-        return None if names is None else tuple(names)
 
     def _kernel_spec(self) -> KernelSpec:
         return KernelSpec(
@@ -432,11 +497,12 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
             plan = replace(plan, one_view=False)
         return replace(plan, degrees=degrees, spectrum=spectrum)
 
-    def _n_conditioned(self, plan: Plan, Y: Any) -> int:
+    def _n_conditioned(self, plan: Plan, n_y: int) -> int:
         """Bound the number of candidates that may be conditioned on."""
         if self.center_kernel:
             return self.n_features_in_
-        n_y = self.n_features_in_ if plan.one_view else Y.shape[1]
+        if plan.one_view:
+            n_y = self.n_features_in_
         wanted = min(n_y, self.n_features_in_) if plan.n_features is None else plan.n_features
         per_round = min(wanted, n_y)
         if self.round_size is not None:
@@ -485,15 +551,19 @@ class ProjSe(FitSourceMixin, SelectorMixin, CallbackSupportMixin, BaseEstimator)
                 stacklevel=4,
             )
 
-    def _get_support_mask(self) -> NDArray[np.bool_]:
-        check_is_fitted(self, "support_")
-        return self.support_
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.target_tags.required = True
-        tags.target_tags.two_d_labels = True
-        tags.target_tags.multi_output = True
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
+def fit_rows(selector: ProjSe, rows: Rows) -> ProjSe:
+    """Fit a selector on rows that were checked before, by whatever route suits them."""
+    if rows.classes is not None:
+        selector.set_params(target_type="class")
+    n = rows.X.shape[1]
+    for parameter in ("include", "exclude"):
+        # The columns have lost their names.
+        given = column_indices(parameter, getattr(selector, parameter), n, rows.feature_names)
+        selector.set_params(**{parameter: given if given.size else None})
+    return selector.fit(rows.X, rows.y, rows.weight)
+
+
+def _width(Y: Any) -> int:
+    """Return the number of reference columns; 0 for one view."""
+    return 0 if Y is None else int(Y.shape[1])

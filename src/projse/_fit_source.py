@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from projse._columns import Request
-from projse._fitted import all_or_nothing
+from projse._fitted import all_or_nothing, remember_columns
 from projse._moments import Moments
 from projse._parameters import check_parameters
 from projse._progress import FitProgress, with_callbacks
@@ -118,16 +118,11 @@ def needs_products(estimator: Any, first: Moments) -> bool:
     if first.one_view or estimator.center_kernel:
         return True
     with all_or_nothing(estimator):
-        estimator.n_features_in_ = first.n_x
-        if first.feature_names is not None:
-            estimator.feature_names_in_ = np.array(first.feature_names, dtype=object)
-        elif hasattr(estimator, "feature_names_in_"):
-            del estimator.feature_names_in_
+        remember_columns(estimator, first.n_x, first.feature_names)
         plan = estimator._plan(False)
         if plan.include.size:
             return True
-        directions = np.empty((0, max(_rank(first), 1)))
-        conditioned = estimator._n_conditioned(plan, directions)
+        conditioned = estimator._n_conditioned(plan, max(_rank(first), 1))
     return conditioned > 0 and first.n_x <= MOST_XX_COLUMNS
 
 

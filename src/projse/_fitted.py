@@ -1,10 +1,12 @@
-"""Fitted attributes: all of them or none."""
+"""Fitted attributes: all of them or none, and those that every estimator has."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
@@ -14,6 +16,15 @@ def fitted_attributes(estimator: Any) -> dict[str, Any]:
         for name, value in vars(estimator).items()
         if name.endswith("_") and not name.startswith("_")
     }
+
+
+def remember_columns(estimator: Any, n: int, names: Sequence[str] | None) -> None:
+    """Set what scikit-learn keeps of the columns of X."""
+    estimator.n_features_in_ = n
+    if names is not None:
+        estimator.feature_names_in_ = np.array(names, dtype=object)
+    elif hasattr(estimator, "feature_names_in_"):
+        del estimator.feature_names_in_
 
 
 @contextmanager

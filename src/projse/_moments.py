@@ -16,11 +16,13 @@ from projse._accumulate import Progress, accumulate_dense, product_dtype
 from projse._parameters import check_pass_options
 from projse._source import (
     Rows,
+    is_dask,
     make_rows,
     refuse_non_finite,
     refuse_non_numeric_columns,
     refuse_overflow,
 )
+from projse._targets import column_names
 
 Array = NDArray[Any]
 
@@ -107,7 +109,7 @@ class Moments:
         n_jobs: int | None = None,
         batch_size: int | None = None,
     ) -> Moments:
-        """Sum over the rows of arrays, data frames or sparse matrices.
+        """Sum over the rows of arrays, data frames, sparse matrices or Dask collections.
 
         Parameters
         ----------
@@ -133,10 +135,13 @@ class Moments:
         if with_xx not in (True, False, "auto"):
             raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
         check_pass_options(n_jobs, batch_size)
+        if is_dask(X, Y, sample_weight):
+            from projse._dask import dask_moments
+
+            options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
+            return dask_moments(X, Y, sample_weight, with_xx=with_xx, **options)
         refuse_non_numeric_columns(X)
-        names = getattr(X, "columns", None)
-        if names is not None:
-            names = tuple(names) if all(isinstance(n, str) for n in names) else None
+        names = column_names(X)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
         rows = make_rows(X, Y, sample_weight, target_type=target_type, feature_names=names)
         return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
@@ -376,7 +381,7 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
     if (a.classes is None) != (b.classes is None):
         raise ValueError("Moments of class labels and of other references cannot be combined.")
     if a.classes is not None and b.classes is not None:
-        a, b = _align_classes(a, b)
+        a, b = align_classes(a, b)
     if a.n_y != b.n_y:
         raise ValueError(f"Moments of {a.n_y} and of {b.n_y} references cannot be combined.")
     if a.classes is None and a.target_names and b.target_names and a.target_names != b.target_names:
@@ -448,7 +453,7 @@ def centred_yx(moments: Moments) -> Array:
     )
 
 
-def _align_classes(a: Moments, b: Moments) -> tuple[Moments, Moments]:
+def align_classes(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     """Give both the union of their classes: a class not seen has indicators of zero."""
     assert a.classes is not None and b.classes is not None
     if np.array_equal(a.classes, b.classes):

@@ -46,6 +46,28 @@ CLASS_KINDS = "biufUS"
 
 def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
     """Write ``moments`` to ``path``, atomically."""
+    path = Path(path)
+    temporary = path.with_name(f".projse-{secrets.token_hex(8)}.part")
+    try:
+        # Unlike tempfile's, this file has the permissions that the user's umask gives.
+        with temporary.open("xb") as raw:
+            _write(moments, raw)
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def moments_to_bytes(moments: Moments) -> bytes:
+    """Return what a file of these moments would hold."""
+    buffer = io.BytesIO()
+    _write(moments, buffer)
+    return buffer.getvalue()
+
+
+def _write(moments: Moments, raw: Any) -> None:
     arrays: list[tuple[str, Any]] = []
     for name in ARRAYS:
         value = getattr(moments, name)
@@ -67,29 +89,22 @@ def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
         "arrays": [name for name, _ in arrays],
     }
     text = json.dumps(header).encode()
-    path = Path(path)
-    temporary = path.with_name(f".projse-{secrets.token_hex(8)}.part")
-    try:
-        # Unlike tempfile's, this file has the permissions that the user's umask gives.
-        with temporary.open("xb") as raw:
-            file = _HashingWriter(raw)
-            file.write(MAGIC + PREFIX.pack(VERSION, len(text)) + text)
-            for _, value in arrays:
-                np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
-            raw.write(file.digest())
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    file = _HashingWriter(raw)
+    file.write(MAGIC + PREFIX.pack(VERSION, len(text)) + text)
+    for _, value in arrays:
+        np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
+    raw.write(file.digest())
 
 
 def read_moments(path: str | PathLike[str]) -> Moments:
     """Read moments from ``path``; raise MomentsFileError where that is not possible."""
+    return moments_from_bytes(Path(path).read_bytes(), path)
+
+
+def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Moments:
+    """Read moments from what a file holds; messages call it ``path``."""
     from projse._moments import Moments
 
-    content = Path(path).read_bytes()
     if not content.startswith(MAGIC):
         raise MomentsFileError(f"{path} is not a moments file: it was not written by Moments.save.")
     start = len(MAGIC) + PREFIX.size

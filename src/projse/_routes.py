@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse._accumulate import Progress
-from projse._gram import gram_of
+from projse._gram import LinearGram, gram_of
 from projse._kernel import CallableGram, CentredGram, ElementwiseGram, FeatureGram, Kernel
 from projse._moments import Moments, moments_of
 from projse._reference import gram_loses_directions, orthonormal_reference
@@ -63,6 +63,12 @@ def from_moments(
             "A callable kernel needs the rows, which moments do not keep; call fit(X, y) instead."
         )
     gram = gram_of(moments, spec.center, rows, whole_reference=whole_reference)
+    return from_gram(gram, spec, n_covariates=n_covariates)
+
+
+def from_gram(gram: LinearGram, spec: KernelSpec, *, n_covariates: int = 0) -> FeatureGram:
+    """Apply an elementwise kernel to linear Gram matrices."""
+    assert isinstance(spec.kernel, str)
     kernel = Kernel(spec.kernel, spec.degree, spec.coef0)
     feature_gram = ElementwiseGram(gram, kernel, spec.scale, n_covariates).with_gamma(spec.gamma)
     return CentredGram(feature_gram) if spec.center_kernel else feature_gram

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -38,6 +39,11 @@ class Rows:
         """Whether the candidates are sparse."""
         return bool(sp.issparse(self.X))
 
+    @property
+    def y(self) -> Any:
+        """The references as a user would pass them: class labels, or columns."""
+        return self.Y if self.classes is None else self.classes[self.class_codes()]
+
     def class_codes(self) -> Array | None:
         """Return the class of each row as a number; None where the references are no classes.
 
@@ -53,9 +59,19 @@ class Rows:
         """Leave out the rows of weight 0."""
         if self.weight is None or self.weight.all():
             return self
-        keep = np.flatnonzero(self.weight)
-        Y = None if self.Y is None else self.Y[keep]
-        return replace(self, X=self.X[keep], Y=Y, weight=self.weight[keep])
+        return self.take(np.flatnonzero(self.weight))
+
+    def take(self, indices: Array | slice) -> Rows:
+        """Keep some rows: a slice of dense rows is not copied."""
+        Y = None if self.Y is None else self.Y[indices]
+        weight = None if self.weight is None else self.weight[indices]
+        return replace(self, X=self.X[indices], Y=Y, weight=weight)
+
+
+def is_dask(*values: Any) -> bool:
+    """Whether one of the values is a Dask collection. Imports nothing."""
+    dask = sys.modules.get("dask")
+    return dask is not None and any(dask.is_dask_collection(value) for value in values)
 
 
 def make_rows(
@@ -122,7 +138,7 @@ def check_weight(sample_weight: Any, n_samples: int) -> Array | None:
     return None if (weight == 1).all() else weight
 
 
-def refuse_non_numeric_columns(X: Any) -> None:
+def refuse_non_numeric_columns(X: Any, label: str = "X") -> None:
     """Name the columns of a data frame, or of an array of objects, that do not hold numbers."""
     if isinstance(X, np.ndarray):
         bad = _non_numeric_array_columns(X)
@@ -136,7 +152,7 @@ def refuse_non_numeric_columns(X: Any) -> None:
         more = f" and {len(bad) - 10} more" if len(bad) > 10 else ""
         raise ValueError(
             f"could not convert string to float, or other values that are not numbers, in columns "
-            f"of X: {listed}{more}. Encode them as numbers or leave them out."
+            f"of {label}: {listed}{more}. Encode them as numbers or leave them out."
         )
 
 

@@ -80,7 +80,7 @@ def encode_targets(
             )
         return Targets(as_csr(values if values.ndim == 2 else values.reshape(-1, 1)))
 
-    names = _column_names(y)
+    names = column_names(y)
     if values.dtype.kind == "T":
         values = values.astype(object)
     columns = values.reshape(len(values), -1)
@@ -113,8 +113,8 @@ def is_categorical(y: Any) -> bool:
     return len(dtypes) == 1 and str(dtypes[0]) == "category"
 
 
-def _column_names(y: Any) -> tuple[str, ...] | None:
-    """Names of a pandas or polars Series or DataFrame, where they are strings."""
+def column_names(y: Any) -> tuple[str, ...] | None:
+    """Return the names of a pandas or polars Series or DataFrame, where they are strings."""
     columns = getattr(y, "columns", None)
     if columns is None:
         name = getattr(y, "name", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import TypeVar
 
@@ -37,6 +38,12 @@ def effective_n_threads(n_jobs: int | None) -> int:
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Keep BLAS to one thread, in the whole process, until the block is left."""
+    limit: AbstractContextManager[None] = _controller().limit(limits=1, user_api="blas")
+    return limit
+
+
 def ordered_map(
     function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int
 ) -> Iterator[Result]:
@@ -46,7 +53,7 @@ def ordered_map(
     Each worker calls BLAS with one thread: many small products in parallel beat one product that
     BLAS itself splits (see ``benchmarks/``).
     """
-    with _controller().limit(limits=1, user_api="blas"):
+    with one_blas_thread():
         if n_threads == 1 or len(tasks) == 1:
             yield from map(function, tasks)
             return

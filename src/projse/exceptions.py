@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-__all__ = ["MomentsFileError", "RankExhaustedWarning", "SourceError", "StateError"]
+__all__ = [
+    "DatasetError",
+    "DatasetMissingError",
+    "MomentsFileError",
+    "PartitionError",
+    "RankExhaustedWarning",
+    "RechunkWarning",
+    "SourceError",
+    "StateError",
+]
 
 
 class RankExhaustedWarning(UserWarning):
@@ -13,9 +22,29 @@ class MomentsFileError(ValueError):
     """A file is not a moments file, is damaged, or was written by a newer version."""
 
 
+class DatasetError(ValueError):
+    """A file of a data set is damaged, of another version, or not what its name says."""
+
+
+class DatasetMissingError(DatasetError, FileNotFoundError):
+    """A data set is not at hand, and could not or should not be downloaded."""
+
+
 class SourceError(ValueError):
     """Rows cannot be read as asked: the message names the file, the columns and the remedy."""
 
 
 class StateError(RuntimeError):
     """A state folder cannot be used: in use, not writable, full, or made for something else."""
+
+
+class PartitionError(ValueError):
+    """Rows on a worker cannot be used; ``partition`` is the number of the partition they are in."""
+
+    def __init__(self, message: str, partition: int | None = None) -> None:
+        super().__init__(message)
+        self.partition = partition
+
+
+class RechunkWarning(UserWarning):
+    """Blocks of a Dask collection were cut anew, which moves rows between workers."""

@@ -1,0 +1,87 @@
+"""What all selectors of columns share: checked rows go in, a mask of columns comes out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn import get_config
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from projse._source import Rows, is_dask, make_rows, refuse_non_numeric_columns
+
+
+class RowSelector(SelectorMixin):  # type: ignore[misc]
+    """Base of the selectors, on top of scikit-learn's own."""
+
+    support_: NDArray[np.bool_]
+
+    def transform(self, X: Any) -> Any:
+        """Keep the selected columns, in the order that they have in X.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features_in_)
+            Of a Dask array or data frame, columns are taken lazily.
+
+        Returns
+        -------
+        array, sparse matrix, data frame or Dask collection of shape (n_samples, n_selected)
+        """
+        if is_dask(X):
+            from projse._dask import select_columns
+
+            asked = getattr(self, "_sklearn_output_config", {}).get("transform")
+            if (asked or get_config()["transform_output"]) != "default":
+                raise ValueError(
+                    "set_output does not apply to Dask collections, which keep their type; use "
+                    "set_output(transform='default')."
+                )
+            return select_columns(X, self._get_support_mask(), self._feature_names())
+        return super().transform(X)
+
+    def _check_rows(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        target_type: str,
+        *,
+        reset: bool = True,
+        min_samples: int = 2,
+        min_features: int = 1,
+    ) -> Rows:
+        """Check what was passed to a fit, and remember the columns of X."""
+        refuse_non_numeric_columns(X)
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            dtype="numeric",
+            ensure_all_finite=False,
+            ensure_min_samples=min_samples,
+            ensure_min_features=min_features,
+        )
+        names = self._feature_names()
+        return make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+
+    def _feature_names(self) -> tuple[str, ...] | None:
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else tuple(names)
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        check_is_fitted(self, "support_")
+        return self.support_
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

@@ -1,0 +1,280 @@
+"""Spark: moments of a DataFrame, and a selector for Spark ML pipelines (extra: ``spark``).
+
+Workers need ``projse`` too. All of it runs on DataFrame operations, so that Spark Connect
+sessions work as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from projse._estimator import ProjSe
+from projse._moments import AUTO_XX_COLUMNS, Moments
+from projse._parameters import check_pass_options
+from projse._spark_rows import SparkRows
+
+try:
+    from pyspark import keyword_only
+    from pyspark.ml import Estimator, Model
+    from pyspark.ml.feature import VectorAssembler, VectorSlicer
+    from pyspark.ml.param import Param, Params, TypeConverters
+    from pyspark.ml.param.shared import (
+        HasFeaturesCol,
+        HasInputCols,
+        HasLabelCol,
+        HasOutputCol,
+        HasWeightCol,
+    )
+    from pyspark.ml.util import (
+        DefaultParamsReadable,
+        DefaultParamsReader,
+        DefaultParamsWritable,
+        DefaultParamsWriter,
+        MLReadable,
+        MLReader,
+        MLWritable,
+        MLWriter,
+    )
+except ImportError as error:
+    raise ImportError(
+        f"projse.spark needs Spark ({error}); pip install 'projse[spark]'."
+    ) from error
+
+__all__ = ["ProjSeSelector", "ProjSeSelectorModel", "moments"]
+
+
+def moments(
+    df: Any,
+    *,
+    features: str | Sequence[str],
+    targets: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    class_target: str | None = None,
+    with_xx: bool | str = "auto",
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+) -> Moments:
+    """Sum over the rows of a Spark DataFrame: one row of moments a partition, added in a tree.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+    features : str or sequence of str
+        Candidates: plain columns of numbers, or one column of vectors (``VectorUDT``, dense and
+        sparse) or of arrays.
+    targets : str or sequence of str, default=None
+        References, in the same way.
+    weight : str, default=None
+        Column of row weights: 2 counts as the row twice, 0 as the row gone.
+    class_target : str, default=None
+        Column of class labels, in place of ``targets``. Without either: one view.
+    with_xx : bool or "auto", default="auto"
+        Keep the products of the candidates with each other, as in :meth:`Moments.from_arrays`.
+    n_jobs, batch_size : int, default=None
+        Threads a task (1 if not given) and rows at a time, as in :class:`ProjSe`.
+
+    Returns
+    -------
+    Moments
+    """
+    if with_xx not in (True, False, "auto"):
+        raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
+    check_pass_options(n_jobs, batch_size)
+    rows = SparkRows.of(df, features, targets, weight, class_target)
+    if with_xx == "auto" and (rows.one_view or rows.n_x is not None):
+        with_xx = rows.one_view or (rows.n_x or 0) <= AUTO_XX_COLUMNS
+    return rows.moments(with_xx=with_xx, target_type="auto", n_jobs=n_jobs, batch_size=batch_size)
+
+
+PROJSE_NAMES = {
+    "numFeatures": "n_features_to_select",
+    "kernel": "kernel",
+    "degree": "degree",
+    "coef0": "coef0",
+    "gamma": "gamma",
+    "center": "center",
+    "scale": "scale",
+    "centerKernel": "center_kernel",
+    "alpha": "alpha",
+    "rank": "rank",
+    "tol": "tol",
+    "exhausted": "exhausted",
+    "roundSize": "round_size",
+    "include": "include",
+    "exclude": "exclude",
+    "significance": "significance",
+}
+"""Params of the Spark estimator, and what ProjSe calls them."""
+
+
+class _Columns(HasFeaturesCol, HasInputCols, HasOutputCol):  # type: ignore[misc]
+    """What estimator and model share: where the candidates are, and where the picks go."""
+
+    def _features(self) -> Any:
+        return self.getInputCols() if self.isSet("inputCols") else self.getFeaturesCol()
+
+
+def _param(name: str, doc: str) -> Any:
+    return Param(Params._dummy(), name, doc, TypeConverters.identity)
+
+
+class _Selector(Estimator, _Columns, HasLabelCol, HasWeightCol):  # type: ignore[misc]
+    """What a Spark ML estimator for supervised selection is made of."""
+
+
+class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  # type: ignore[misc]
+    """Spark ML estimator: select the candidates that best explain a whole set of references.
+
+    Parameters
+    ----------
+    featuresCol : str, default="features"
+        Column of vectors with the candidates.
+    inputCols : list of str
+        Plain columns with the candidates, in place of ``featuresCol``.
+    targetCols : list of str
+        Columns of numbers with the references, or one column of vectors. Empty: one view.
+    labelCol : str, default="label"
+        Column of class labels; used when ``targetCols`` is not set.
+    weightCol : str
+        Column of row weights.
+    outputCol : str
+        Column for the vectors of picks, in the order of the candidates.
+    numFeatures : int, float, "auto" or None
+        ``n_features_to_select`` of :class:`projse.ProjSe`.
+    kernel, degree, coef0, gamma, center, scale, centerKernel, alpha, rank, tol
+        As in :class:`projse.ProjSe`, with its defaults.
+    exhausted, roundSize, include, exclude, significance
+        As in :class:`projse.ProjSe`, with its defaults.
+    """
+
+    targetCols = Param(
+        Params._dummy(), "targetCols", "references", typeConverter=TypeConverters.toListString
+    )
+    numFeatures = _param("numFeatures", "how many to select")
+    kernel = _param("kernel", "linear, poly or rbf")
+    degree = _param("degree", "of the polynomial kernel")
+    coef0 = _param("coef0", "of the polynomial kernel")
+    gamma = _param("gamma", "of the RBF kernel")
+    center = _param("center", "subtract means")
+    scale = _param("scale", "unit norms before the kernel")
+    centerKernel = _param("centerKernel", "centre in feature space")
+    alpha = _param("alpha", "ridge")
+    rank = _param("rank", "directions of the references to keep")
+    tol = _param("tol", "relative eigenvalue cut")
+    exhausted = _param("exhausted", "residual, restart or stop")
+    roundSize = _param("roundSize", "picks a round")
+    include = _param("include", "come first")
+    exclude = _param("exclude", "never picked")
+    significance = _param("significance", "for numFeatures='auto'")
+
+    @keyword_only  # type: ignore[untyped-decorator]
+    def __init__(self, **params: Any) -> None:
+        super().__init__()
+        defaults = ProjSe().get_params()
+        self._setDefault(**{name: defaults[ours] for name, ours in PROJSE_NAMES.items()})
+        self._set(**self._input_kwargs)
+
+    @keyword_only  # type: ignore[untyped-decorator]
+    def setParams(self, **params: Any) -> ProjSeSelector:
+        """Set params by name."""
+        self._set(**self._input_kwargs)
+        return self
+
+    def _fit(self, dataset: Any) -> ProjSeSelectorModel:
+        selector = ProjSe(**{ours: self.getOrDefault(name) for name, ours in PROJSE_NAMES.items()})
+        columns: dict[str, Any] = {"features": self._features()}
+        if self.isSet("targetCols"):
+            columns["targets"] = self.getOrDefault("targetCols") or None
+        else:
+            columns["class_target"] = self.getLabelCol()
+        if self.isSet("weightCol"):
+            columns["weight"] = self.getWeightCol()
+        selector.fit_spark(dataset, **columns)
+        names = getattr(selector, "feature_names_in_", None)
+        model = ProjSeSelectorModel(
+            selected=selector.selected_.tolist(),
+            scores=selector.scores_.tolist(),
+            pvalues=[None if np.isnan(p) else p for p in selector.pvalues_.tolist()],
+            names=None if names is None else [str(names[j]) for j in selector.selected_],
+            n_features=selector.n_features_in_,
+        )
+        model._resetUid(self.uid)  # as the models of Spark's own estimators
+        return self._copyValues(model)
+
+
+class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ignore[misc]
+    """Spark ML model: keeps the selected candidates as a column of vectors.
+
+    Attributes
+    ----------
+    selected : list of int
+        Indices of the picks, in the order of selection.
+    scores, pvalues : list of float
+        Of the picks; a p-value that does not exist is None.
+    names : list of str or None
+        Names of the picks, where the candidates have names.
+    n_features : int
+        Number of candidates.
+    """
+
+    def __init__(
+        self,
+        selected: Sequence[int] = (),
+        scores: Sequence[float] = (),
+        pvalues: Sequence[float | None] = (),
+        names: Sequence[str] | None = None,
+        n_features: int = 0,
+    ) -> None:
+        super().__init__()
+        self.selected = list(selected)
+        self.scores = list(scores)
+        self.pvalues = list(pvalues)
+        self.names = None if names is None else list(names)
+        self.n_features = n_features
+
+    def _transform(self, dataset: Any) -> Any:
+        kept = sorted(self.selected)
+        if self.isSet("inputCols"):
+            columns = [self.getInputCols()[j] for j in kept]
+            step = VectorAssembler(inputCols=columns, outputCol=self.getOutputCol())
+        else:
+            step = VectorSlicer(
+                inputCol=self.getFeaturesCol(), outputCol=self.getOutputCol(), indices=kept
+            )
+        return step.transform(dataset)
+
+    def write(self) -> MLWriter:
+        """Return a writer of params and picks."""
+        return _ModelWriter(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        """Return a reader of what :meth:`write` wrote."""
+        return _ModelReader()
+
+
+PICKS = ("selected", "scores", "pvalues", "names", "n_features")
+
+
+class _ModelWriter(MLWriter):  # type: ignore[misc]
+    def __init__(self, model: ProjSeSelectorModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def saveImpl(self, path: str) -> None:
+        picks = {name: getattr(self.model, name) for name in PICKS}
+        DefaultParamsWriter.saveMetadata(
+            self.model, path, self.sparkSession, extraMetadata={"picks": picks}
+        )
+
+
+class _ModelReader(MLReader):  # type: ignore[misc]
+    def load(self, path: str) -> ProjSeSelectorModel:
+        metadata = DefaultParamsReader.loadMetadata(path, self.sparkSession)
+        model = ProjSeSelectorModel(**metadata["picks"])
+        model._resetUid(metadata["uid"])
+        DefaultParamsReader.getAndSetParams(model, metadata)
+        return model

@@ -1,0 +1,269 @@
+"""ProjSeCV: equal to an honest loop, and right where the number of variables is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from agreement import quietly
+from numpy.testing import assert_allclose, assert_array_equal
+from planted import planted, planted_labels
+from sklearn.base import clone
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
+from sklearn.metrics import r2_score
+from sklearn.model_selection import (
+    GroupKFold,
+    KFold,
+    RepeatedKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    TimeSeriesSplit,
+)
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import projse._cv
+from projse import Moments, ProjSe, ProjSeCV
+from projse._held_out import held_out_r2
+
+
+@parametrize_with_checks([ProjSeCV(n_features=1, cv=3)])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def known_number(seed, n_true=4, m=400, n_x=15, n_y=5):
+    """Outputs that need each of the first ``n_true`` columns, clearly."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, n_x))
+    basis, _ = np.linalg.qr(rng.normal(size=(n_y, n_y)))
+    return X, X[:, :n_true] @ basis[:n_true] + 0.3 * rng.normal(size=(m, n_y)) + 2
+
+
+def honest(selector, X, Y, splits, sizes, weight=None, one_hot=None):
+    """Refit and predict every fold, from the rows."""
+    scores = np.empty((len(sizes), len(splits)))
+    targets = Y if one_hot is None else one_hot
+    for f, (train, test) in enumerate(splits):
+        w = None if weight is None else weight[train]
+        picks = quietly(
+            clone(selector).set_params(n_features_to_select=max(sizes)).fit, X[train], Y[train], w
+        ).selected_
+        for s, size in enumerate(sizes):
+            model = LinearRegression(fit_intercept=selector.center)
+            model.fit(X[train][:, picks[:size]], targets[train], w)
+            scores[s, f] = r2_score(
+                targets[test],
+                model.predict(X[test][:, picks[:size]]),
+                sample_weight=None if weight is None else weight[test],
+            )
+    return scores
+
+
+def curve(model, n_splits):
+    return np.stack([model.cv_results_[f"split{f}_test_score"] for f in range(n_splits)], axis=1)
+
+
+SPLITTERS = {
+    "k-fold": KFold(4, shuffle=True, random_state=0),
+    "leave few out": KFold(20),
+    "repeated": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0),
+    "shuffle": ShuffleSplit(4, test_size=0.3, random_state=0),
+    "time": TimeSeriesSplit(4),
+}
+
+
+@pytest.mark.parametrize("by_rows", [False, True])
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("splitter", SPLITTERS)
+def test_equals_an_honest_loop(seed, splitter, center, by_rows, monkeypatch):
+    if by_rows:
+        monkeypatch.setattr(projse._cv, "FOLD_BYTES", 0)
+    X, Y = known_number(seed, m=120, n_x=8)
+    selector = ProjSe(center=center)
+    cv = SPLITTERS[splitter]
+    model = ProjSeCV(selector, n_features=5, cv=cv).fit(X, Y)
+    splits = list(cv.split(X))
+    want = honest(selector, X, Y, splits, range(1, 6))
+    assert_allclose(curve(model, len(splits)), want, atol=1e-8)
+    assert_allclose(model.cv_results_["mean_test_score"], want.mean(axis=1), atol=1e-8)
+    assert model.n_splits_ == len(splits)
+    final = ProjSe(model.n_features_, center=center).fit(X, Y)
+    assert_array_equal(model.selected_, final.selected_)
+
+
+def test_weights_equal_an_honest_loop(seed):
+    X, Y = known_number(seed, m=100, n_x=7)
+    weight = np.random.default_rng(seed).integers(0, 3, 100).astype(float)
+    cv = KFold(4)
+    model = ProjSeCV(n_features=4, cv=cv).fit(X, Y, sample_weight=weight)
+    want = honest(ProjSe(), X, Y, list(cv.split(X)), range(1, 5), weight)
+    assert_allclose(curve(model, 4), want, atol=1e-8)
+
+
+def test_labels_equal_an_honest_loop(seed):
+    X, y = planted_labels(seed, n_samples=150)
+    cv = StratifiedKFold(5)
+    model = ProjSeCV(n_features=5).fit(X, y)
+    one_hot = np.eye(3)[y]
+    want = honest(ProjSe(), X, y, list(cv.split(X, y)), range(1, 6), one_hot=one_hot)
+    assert_allclose(curve(model, 5), want, atol=1e-8)
+
+
+@pytest.mark.parametrize("n_true", [1, 2, 4])
+@pytest.mark.parametrize("rule", ["1se", "best"])
+def test_finds_the_number_where_it_is_known(seed, n_true, rule):
+    X, Y = known_number(seed, n_true, m=600)
+    model = ProjSeCV(rule=rule, cv=5).fit(X, Y)
+    assert set(model.selected_) >= set(range(n_true))
+    if rule == "1se":
+        assert model.n_features_ == n_true
+    assert model.support_.sum() == model.n_features_
+    assert model.transform(X).shape == (600, model.n_features_)
+
+
+def test_chooses_other_parameters_in_the_same_pass(seed):
+    X, Y = known_number(seed)
+    passes = []
+
+    def counting(*args, **kwargs):
+        passes.append(1)
+        return moments_of_blocks(*args, **kwargs)
+
+    moments_of_blocks = projse._cv.moments_of_blocks
+    grid = {"round_size": [None, 1], "alpha": [0.0, 100.0], "rank": [1, None]}
+    with pytest.MonkeyPatch.context() as mp:
+        mp.setattr(projse._cv, "moments_of_blocks", counting)
+        model = ProjSeCV(n_features=6, param_grid=grid).fit(X, Y)
+    assert len(passes) == 1
+    assert set(model.best_params_) == set(grid)
+    assert len(model.cv_results_["params"]) == 8 * 6
+    best = int(np.argmax(model.cv_results_["mean_test_score"]))
+    assert model.cv_results_["params"][best] == model.best_params_
+    assert model.selector_.get_params()["alpha"] == model.best_params_["alpha"]
+    alone = ProjSeCV(ProjSe(**model.best_params_), n_features=6).fit(X, Y)
+    assert alone.n_features_ == model.n_features_
+    assert_allclose(alone.best_score_, model.best_score_)
+
+
+def test_one_standard_error_rule(seed):
+    X, Y = known_number(seed)
+    model = ProjSeCV(n_features=8).fit(X, Y)
+    mean = model.cv_results_["mean_test_score"]
+    best = int(np.argmax(mean))
+    limit = mean[best] - model.cv_results_["standard_error"][best]
+    assert model.n_features_ == np.flatnonzero(mean >= limit)[0] + 1
+    assert_allclose(model.best_score_, mean[model.n_features_ - 1])
+    splits = curve(model, 5)
+    assert_allclose(model.cv_results_["standard_error"], splits.std(axis=1, ddof=1) / np.sqrt(5))
+
+
+def test_any_estimator_and_scorer(seed):
+    X, Y = known_number(seed, m=150, n_x=8)
+    ours = ProjSeCV(n_features=5).fit(X, Y)
+    theirs = ProjSeCV(n_features=5, estimator=LinearRegression(), n_jobs=2).fit(X, Y)
+    assert_allclose(curve(theirs, 5), curve(ours, 5), atol=1e-8)
+    scored = ProjSeCV(n_features=[1, 3], estimator=Ridge(), scoring="neg_mean_squared_error").fit(
+        X, Y
+    )
+    assert np.all(scored.cv_results_["mean_test_score"] < 0)
+    assert scored.cv_results_["n_features"].tolist() == [1, 3]
+    X, y = planted_labels(seed)
+    labels = np.array(["a", "b", "c"])[y]
+    model = ProjSeCV(n_features=4, estimator=LogisticRegression(max_iter=500)).fit(X, labels)
+    assert model.best_score_ > 0.6
+    single = ProjSeCV(n_features=3, estimator=Ridge()).fit(X, X[:, 1] + X[:, 2])
+    assert single.best_score_ > 0.99
+
+
+def test_from_moments_of_folds(seed, tmp_path):
+    X, Y = known_number(seed, m=200)
+    folds = [np.arange(i, 200, 4) for i in range(4)]
+    paths = [tmp_path / f"{i}.moments" for i in range(4)]
+    for path, rows in zip(paths, folds, strict=True):
+        Moments.from_arrays(X[rows], Y[rows], with_xx=True).save(path)
+    model = ProjSeCV(n_features=6).fit_moments(paths)
+    splits = [(np.setdiff1d(np.arange(200), rows), rows) for rows in folds]
+    assert_allclose(curve(model, 4), honest(ProjSe(), X, Y, splits, range(1, 7)), atol=1e-8)
+    assert model.n_features_ == 4
+    labels = np.where(X[:, 0] > 0, "up", "down")
+    labels[folds[0]] = "up"
+    parts = [Moments.from_arrays(X[rows], labels[rows], with_xx=True) for rows in folds]
+    assert ProjSeCV(n_features=2).fit_moments(parts).n_features_in_ == 15
+
+
+def test_groups_names_and_sparse(seed):
+    X, Y = known_number(seed, m=100, n_x=8)
+    groups = np.arange(100) // 10
+    frame = pd.DataFrame(X, columns=[f"v{j}" for j in range(8)])
+    selector = ProjSe(include=["v7"])
+    model = ProjSeCV(selector, n_features=6, cv=GroupKFold(5)).fit(frame, Y, groups=groups)
+    assert model.selected_[0] == 7
+    assert "v7" in model.get_feature_names_out()
+    dense = ProjSeCV(n_features=6).fit(X * (X > 0), Y)
+    sparse = ProjSeCV(n_features=6).fit(sp.csr_array(X * (X > 0)), Y)
+    assert_allclose(curve(sparse, 5), curve(dense, 5), atol=1e-8)
+
+
+def test_dependent_picks_and_constant_outputs(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = known_number(seed, m=60, n_x=6)
+    X = np.column_stack([X, X[:, 0], np.ones(60)])
+    Y = np.column_stack([Y, np.r_[rng.normal(size=30), np.zeros(30)]])
+    a, b = (Moments.from_arrays(X[s], Y[s], with_xx=True) for s in (slice(0, 30), slice(30, 60)))
+    order = np.array([0, 6, 7, 1, 2])
+    got = held_out_r2(a, b, order)
+    for k in (1, 2, 3, 4, 5):
+        model = LinearRegression().fit(X[:30, order[:k]], Y[:30])
+        want = r2_score(Y[30:], model.predict(X[30:, order[:k]]), multioutput="raw_values")
+        assert_allclose(got[k - 1], want, atol=1e-7)
+
+
+def test_a_selection_that_ends_early_keeps_its_score(seed):
+    X, Y = planted(seed)
+    model = ProjSeCV(ProjSe(exhausted="stop"), n_features=6).fit(X, Y)
+    mean = model.cv_results_["mean_test_score"]
+    assert_allclose(mean[3:], mean[2])
+
+
+BAD = {
+    "no y": ({}, {"y": None}, "target y is None"),
+    "selector": ({"selector": Ridge()}, {}, "selector must be a ProjSe"),
+    "callable": ({"selector": ProjSe(kernel=lambda A, B: A.T @ B)}, {}, "callable kernel"),
+    "rule": ({"rule": "2se"}, {}, "rule='2se'"),
+    "scoring alone": ({"scoring": "r2"}, {}, "estimator is None"),
+    "unknown parameter": ({"param_grid": {"gama": [1]}}, {}, "names 'gama'"),
+    "number in the grid": ({"param_grid": {"n_features_to_select": [1]}}, {}, "n_features lists"),
+    "too many": ({"n_features": 9}, {}, "n_features holds 9"),
+    "none": ({"n_features": []}, {}, "nothing to try"),
+    "zero": ({"n_features": [0, 2]}, {}, "n_features holds 0"),
+    "more folds than rows": ({"cv": 41}, {}, "cv=41 folds"),
+    "folds of one row": ({"cv": 40}, {}, "R² needs 2"),
+    "one fold": ({"cv": ShuffleSplit(1, random_state=0)}, {}, "at least 2 are needed"),
+    "a class with one row": ({}, {"y": ["a"] * 39 + ["b"]}, "Class 'b' has 1 row"),
+    "folds that lose a class": (
+        {"cv": KFold(2)},
+        {"y": ["a"] * 20 + ["b"] * 10 + ["c"] * 10},
+        "hold no row of class 'a'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(seed, case):
+    parameters, data, message = BAD[case]
+    X, Y = planted(seed, n_samples=40)
+    model = ProjSeCV(**parameters)
+    with pytest.raises((TypeError, ValueError), match=message):
+        model.fit(**({"X": X, "y": Y} | data))
+    assert not [name for name in vars(model) if name.endswith("_")]
+
+
+def test_bad_moments(seed):
+    X, Y = planted(seed)
+    with pytest.raises(ValueError, match="with_xx=True"):
+        ProjSeCV().fit_moments([Moments.from_arrays(X, Y, with_xx=False)] * 2)
+    with pytest.raises(ValueError, match="at least 2"):
+        ProjSeCV().fit_moments([Moments.from_arrays(X, Y)])
+    with pytest.raises(ValueError, match="estimator needs the rows"):
+        ProjSeCV(estimator=Ridge()).fit_moments([Moments.from_arrays(X, Y)] * 2)

@@ -1,0 +1,140 @@
+"""What `pvalues_` and `n_features_to_select="auto"` promise, by simulation.
+
+The bounds fail by chance with a probability below 1e-6 a seed, all tests of this file together.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.stats
+from agreement import fit
+
+from projse import ProjSe
+
+FALSE_ALARM = 1e-8
+"""Probability that one bound fails by chance."""
+
+
+def assert_share(count, n_trials, level, *, at_least=True):
+    """A count of events of probability `level`; at most that, where `at_least` is False."""
+    binom = scipy.stats.binom
+    assert count <= binom.isf(FALSE_ALARM, n_trials, level), f"{count} of {n_trials}"
+    if at_least:
+        assert count >= binom.ppf(FALSE_ALARM, n_trials, level), f"{count} of {n_trials}"
+
+
+def odd_references(rng, m, n_y):
+    """References of any shape: heavy tails, skew, a large mean, related to each other."""
+    Y = rng.standard_t(3, size=(m, n_y)) + rng.exponential(size=(m, 1))
+    return Y @ rng.normal(size=(n_y, n_y)) + 10.0
+
+
+def labels(rng, m, n_y):
+    return rng.permutation(np.arange(m) % n_y)
+
+
+def rank_deficient(rng, m, n_y):
+    Y = odd_references(rng, m, n_y)
+    return np.hstack([Y, Y @ rng.normal(size=(n_y, 2)), np.ones((m, 1))])
+
+
+CASES = {
+    # m, n_x, n_y, references, parameters
+    "one output": (30, 5, 1, odd_references, {}),
+    "some outputs": (40, 12, 4, odd_references, {}),
+    "one candidate": (25, 1, 3, odd_references, {}),
+    "many candidates": (20, 150, 3, odd_references, {}),
+    "hardly more rows than outputs": (14, 6, 11, odd_references, {}),
+    "more outputs than rows, of low rank": (12, 6, 4, rank_deficient, {}),
+    "not centred": (20, 8, 2, odd_references, {"center": False}),
+    "not scaled": (20, 8, 2, odd_references, {"scale": False}),
+    "classes": (30, 8, 3, labels, {}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, case):
+    m, n_x, n_y, references, parameters = CASES[case]
+    rng = np.random.default_rng([seed, 1])
+    pvalues = []
+    for _ in range(300):
+        scales = rng.uniform(0.1, 10, size=n_x)
+        X = rng.normal(size=(m, n_x)) * scales
+        if parameters.get("center", True):
+            X += rng.normal(size=n_x)
+        selector = ProjSe(1, **parameters).fit(X, references(rng, m, n_y))
+        pvalues.append(selector.pvalues_[0])
+    assert scipy.stats.kstest(pvalues, "uniform").pvalue > FALSE_ALARM
+
+
+@pytest.mark.parametrize("round_size", [None, 1])
+@pytest.mark.parametrize("n_y", [1, 3])
+def test_pvalues_of_later_picks_are_on_the_safe_side_under_the_null(seed, n_y, round_size):
+    rng = np.random.default_rng([seed, 2])
+    pvalues = []
+    for _ in range(250):
+        X, Y = rng.normal(size=(40, 10)), odd_references(rng, 40, n_y)
+        pvalues.append(ProjSe(5, round_size=round_size).fit(X, Y).pvalues_)
+    for t, column in enumerate(np.transpose(pvalues)):
+        # Small ones may be rarer than promised, never more frequent.
+        assert scipy.stats.kstest(column, "uniform", alternative="greater").pvalue > FALSE_ALARM, t
+
+
+@pytest.mark.parametrize("level", [0.05, 0.3])
+@pytest.mark.parametrize("n_y", [1, 4])
+def test_auto_selects_anything_from_noise_as_often_as_its_level(seed, n_y, level):
+    rng = np.random.default_rng([seed, 3])
+    n_trials, wrong = 400, 0
+    for _ in range(n_trials):
+        X, Y = rng.normal(size=(40, 15)), odd_references(rng, 40, n_y)
+        wrong += len(fit(ProjSe("auto", significance=level), X, Y).selected_) > 0
+    assert_share(wrong, n_trials, level)
+
+
+@pytest.mark.parametrize("n_y", [1, 4])
+def test_candidates_that_depend_on_each_other_make_auto_more_cautious(seed, n_y):
+    rng = np.random.default_rng([seed, 4])
+    n_trials, wrong = 300, 0
+    for _ in range(n_trials):
+        X = rng.normal(size=(40, 15)) + 2 * rng.normal(size=(40, 1))
+        wrong += len(fit(ProjSe("auto"), X, odd_references(rng, 40, n_y)).selected_) > 0
+    assert_share(wrong, n_trials, 0.05, at_least=False)
+
+
+MIXTURES = {
+    1: np.array([[3.0], [-2.0], [1.5]]),
+    3: 3 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.6, 0.6], [0.7, -0.7, 0]]),
+}
+"""How planted variables enter the outputs: no two alike, or a long round takes both for one."""
+
+
+@pytest.mark.parametrize("round_size", [None, 1])
+@pytest.mark.parametrize(("n_y", "n_planted"), [(1, 1), (1, 3), (3, 2), (3, 3), (3, 5)])
+def test_auto_finds_what_is_planted_and_adds_noise_as_often_as_its_level(
+    seed, n_y, n_planted, round_size
+):
+    rng = np.random.default_rng([seed, 5])
+    n_trials, wrong = 300, 0
+    for _ in range(n_trials):
+        X = rng.normal(size=(150, 14))
+        true = rng.permutation(14)[:n_planted]
+        Y = X[:, true] @ MIXTURES[n_y][:n_planted] + 0.7 * rng.normal(size=(150, n_y))
+        found = fit(ProjSe("auto", round_size=round_size), X, Y).selected_
+        assert set(found[:n_planted]) == set(true)
+        wrong += len(found) > n_planted
+    assert_share(wrong, n_trials, 0.05)
+
+
+def test_a_stricter_level_adds_less_noise(seed):
+    rng = np.random.default_rng([seed, 6])
+    X = rng.normal(size=(60, 20))
+    Y = X[:, :2] @ rng.normal(size=(2, 3)) + rng.normal(size=(60, 3))
+    found = [
+        fit(ProjSe("auto", significance=level), X, Y).selected_.tolist()
+        for level in (0.9, 0.1, 1e-3, 1e-9)
+    ]
+    for longer, shorter in pairwise(found):
+        assert longer[: len(shorter)] == shorter

@@ -1,0 +1,269 @@
+"""TwoViewProjSe: both sides from one set of moments, and their canonical correlations."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from agreement import check
+from numpy.testing import assert_allclose
+from sklearn.base import clone
+from sklearn.cross_decomposition import CCA
+
+from projse import Moments, ProjSe, TwoViewProjSe
+
+
+def two_views(seed, m=300, n_x=9, n_y=7):
+    """Views that share two directions of different strength."""
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=(m, 2))
+    X, Y = rng.normal(size=(m, n_x)), rng.normal(size=(m, n_y))
+    X[:, [1, 4]] += shared * [3.0, 1.5]
+    Y[:, [0, 3]] += shared * [3.0, 1.5]
+    return X + rng.normal(size=n_x), Y * rng.uniform(0.5, 20, n_y) + 5
+
+
+def literal_canonical(X, Y):
+    """Canonical correlations and directions by QR and SVD of centred columns."""
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    qx, rx = np.linalg.qr(X)
+    qy, ry = np.linalg.qr(Y)
+    U, s, Vt = np.linalg.svd(qx.T @ qy, full_matrices=False)
+    return s, np.linalg.solve(rx, U), np.linalg.solve(ry, Vt.T)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+@pytest.mark.parametrize("parameters", [{}, {"alpha": 0.1}, {"round_size": 1}, {"center": False}])
+def test_each_side_is_a_selection_of_its_own(seed, kernel, parameters):
+    X, Y = two_views(seed)
+    both = TwoViewProjSe((4, 3), kernel=kernel, **parameters).fit(X, Y)
+    check(both.x_selector_, ProjSe(4, kernel=kernel, **parameters).fit(X, Y))
+    check(both.y_selector_, ProjSe(3, kernel=kernel, **parameters).fit(Y, X))
+    assert both.x_selected_.shape == both.x_scores_.shape == (4,)
+    assert both.y_selected_.shape == both.y_scores_.shape == (3,)
+
+
+def test_finds_what_the_views_share(seed):
+    X, Y = two_views(seed)
+    model = TwoViewProjSe(2).fit(X, Y)
+    assert set(model.x_selected_) == {1, 4}
+    assert set(model.y_selected_) == {0, 3}
+
+
+def test_weights_count_rows(seed):
+    X, Y = two_views(seed, m=60)
+    weight = np.random.default_rng(seed).integers(0, 4, 60)
+    weighted = TwoViewProjSe(3).fit(X, Y, sample_weight=weight)
+    repeated = TwoViewProjSe(3).fit(np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0))
+    check(weighted.x_selector_, repeated.x_selector_)
+    check(weighted.y_selector_, repeated.y_selector_)
+    assert_allclose(weighted.canonical_correlations_, repeated.canonical_correlations_)
+
+
+def test_path_and_grid_equal_literal_evaluations(seed):
+    X, Y = two_views(seed)
+    model = TwoViewProjSe((5, 4)).fit(X, Y)
+    x, y = X[:, model.x_selected_], Y[:, model.y_selected_]
+    grid = model.canonical_correlation_grid()
+    assert grid.shape == (5, 4)
+    for i in range(1, 6):
+        for j in range(1, 5):
+            assert_allclose(grid[i - 1, j - 1], literal_canonical(x[:, :i], y[:, :j])[0][0])
+    path = model.canonical_correlation_path()
+    assert_allclose(path, [grid[k - 1, min(k, 4) - 1] for k in range(1, 6)])
+    assert np.all(np.diff(path) > -1e-12), "more variables correlate no less on the same rows"
+    every = model.canonical_correlation_path(n_components=None)
+    assert every.shape == (5, 4)
+    assert_allclose(every[4], literal_canonical(x, y)[0])
+    assert_allclose(model.canonical_correlations_, every[4])
+    assert np.isnan(every[1, 2:]).all()
+    assert_allclose(every[:, 0], path)
+    assert model.canonical_correlation_path(n_components=2).shape == (5, 2)
+    assert_allclose(model.canonical_correlation_path(sizes=[2, 5]), path[[1, 4]])
+    assert_allclose(
+        model.canonical_correlation_grid(x_sizes=[2], y_sizes=[1, 3]), grid[1:2, [0, 2]]
+    )
+
+
+@pytest.mark.parametrize("side", ["more in x", "more in y"])
+def test_held_out_correlations_use_the_directions_of_the_fit(seed, side):
+    X, Y = two_views(seed, m=500)
+    if side == "more in y":
+        X, Y = Y, X
+    train, test = slice(0, 300), slice(300, 500)
+    model = TwoViewProjSe((5, 3)).fit(X[train], Y[train])
+    x, y = X[:, model.x_selected_], Y[:, model.y_selected_]
+    grid = model.canonical_correlation_grid(X[test], Y[test])
+    every = model.canonical_correlation_path(X[test], Y[test], n_components=None)
+    for i in range(1, 6):
+        for j in range(1, 4):
+            _, a, b = literal_canonical(x[train, :i], y[train, :j])
+            want = np.corrcoef(x[test, :i] @ a[:, 0], y[test, :j] @ b[:, 0])[0, 1]
+            assert_allclose(grid[i - 1, j - 1], want, atol=1e-7)
+    _, a, b = literal_canonical(x[train], y[train])
+    scores = [np.corrcoef(x[test] @ a[:, c], y[test] @ b[:, c])[0, 1] for c in range(3)]
+    assert_allclose(every[4], scores, atol=1e-6)
+    on_fit = model.canonical_correlation_path(X[train], Y[train])
+    assert_allclose(on_fit, model.canonical_correlation_path(), rtol=1e-8)
+
+
+def test_first_correlation_is_that_of_scikit_learn(seed):
+    X, Y = two_views(seed)
+    model = TwoViewProjSe(2).fit(X, Y)
+    x, y = X[:, model.x_selected_], Y[:, model.y_selected_]
+    a, b = CCA(n_components=1, max_iter=5000, tol=1e-12).fit(x, y).transform(x, y)
+    want = abs(np.corrcoef(a[:, 0], b[:, 0])[0, 1])
+    assert_allclose(model.canonical_correlations_[0], want, rtol=1e-6)
+
+
+def test_deficient_and_nearly_constant_variables_give_no_nan(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = two_views(seed)
+    on_once = np.zeros(300)
+    on_once[7] = 1.0
+    X = np.column_stack([X, X[:, :2] @ [1.0, 2.0], X[:, 0], on_once, np.full(300, 3.3)])
+    Y = np.column_stack([Y, Y[:, 1], on_once[::-1], np.zeros(300)])
+    everything = TwoViewProjSe((12, 9), exhausted="restart").fit(X, Y)
+    for held_out in ([], [rng.normal(size=(50, 13)), rng.normal(size=(50, 10))]):
+        grid = everything.canonical_correlation_grid(*held_out)
+        assert np.isfinite(grid).all()
+        assert np.all(np.abs(grid) <= 1)
+    # Held-out rows in which a pixel is never on.
+    still = everything.canonical_correlation_path(np.ones((5, 13)), np.ones((5, 10)))
+    assert np.all(still == 0)
+    included = TwoViewProjSe(3, x_include=[12, 11], y_include=[9, 8]).fit(X, Y)
+    assert np.isfinite(included.canonical_correlation_grid()).all()
+    assert included.canonical_correlation_grid()[0, 0] == 0, (
+        "constant variables correlate with none"
+    )
+
+
+def test_fat_views_go_by_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    shared = rng.normal(size=(40, 2))
+    X, Y = rng.normal(size=(40, 120)), rng.normal(size=(40, 60))
+    X[:, [5, 50]] += 5 * shared
+    Y[:, [7, 30]] += 5 * shared
+    model = TwoViewProjSe(4).fit(X, Y)
+    assert not hasattr(model, "moments_")
+    check(model.x_selector_, ProjSe(4).fit(X, Y))
+    check(model.y_selector_, ProjSe(4).fit(Y, X))
+    x, y = X[:, model.x_selected_], Y[:, model.y_selected_]
+    assert_allclose(model.canonical_correlations_, literal_canonical(x, y)[0])
+
+
+def test_callable_kernels_and_sparse_views_agree_with_the_built_in_ones(seed):
+    X, Y = two_views(seed)
+    X, Y = X * (X > 1), Y * (Y > 6)
+    linear = TwoViewProjSe(3).fit(X, Y)
+    called = TwoViewProjSe(3, kernel=lambda A, B: A.T @ B).fit(X, Y)
+    sparse = TwoViewProjSe(3).fit(sp.csr_array(X), sp.csc_matrix(Y))
+    for other in (called, sparse):
+        check(other.x_selector_, linear.x_selector_)
+        check(other.y_selector_, linear.y_selector_)
+        assert_allclose(other.canonical_correlation_path(), linear.canonical_correlation_path())
+    held_out = sparse.canonical_correlation_path(sp.coo_array(X), sp.csr_array(Y))
+    assert_allclose(held_out, linear.canonical_correlation_path(X, Y))
+    x, y = sparse.transform(sp.csr_array(X), sp.csr_array(Y))
+    assert_allclose(x.toarray(), X[:, np.sort(linear.x_selected_)])
+    assert y.shape == (300, 3)
+
+
+def test_from_moments_of_parts(seed):
+    X, Y = two_views(seed)
+    whole = TwoViewProjSe(3).fit(X, Y)
+    parts = [Moments.from_arrays(X[s], Y[s], with_xx=True) for s in (slice(0, 9), slice(9, 300))]
+    summed = TwoViewProjSe(3).fit_moments(sum(parts))
+    check(summed.x_selector_, whole.x_selector_)
+    check(summed.y_selector_, whole.y_selector_)
+    assert_allclose(
+        summed.canonical_correlation_grid(), whole.canonical_correlation_grid(), rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_names_go_in_and_out(seed, frame):
+    X, Y = two_views(seed)
+    X = frame({f"gene{j}": X[:, j] for j in range(9)})
+    Y = frame({f"met{j}": Y[:, j] for j in range(7)})
+    model = TwoViewProjSe(3, x_include=["gene8"], y_exclude=["met0"]).fit(X, Y)
+    assert model.x_selected_names_[0] == "gene8"
+    assert "met0" not in model.y_selected_names_
+    x, y = model.transform(X, Y)
+    assert isinstance(x, frame)
+    assert isinstance(y, frame)
+    assert list(x.columns) == [f"gene{j}" for j in np.sort(model.x_selected_)]
+    assert sorted(y.columns) == sorted(model.y_selected_names_)
+    assert isinstance(model.transform(X), frame)
+    assert_allclose(model.canonical_correlation_path(X, Y), model.canonical_correlation_path())
+    with pytest.raises(ValueError, match=r"'met1'.*'met0'"):
+        model.transform(X, Y[[*Y.columns[1:], Y.columns[0]]])
+
+
+def test_names_without_names(seed):
+    X, Y = two_views(seed)
+    model = TwoViewProjSe(1).fit(X.tolist(), Y.tolist())
+    assert model.x_selected_names_[0] == f"x{model.x_selected_[0]}"
+    assert model.y_selected_names_[0] == f"y{model.y_selected_[0]}"
+
+
+def test_is_a_scikit_learn_estimator(seed):
+    X, Y = two_views(seed)
+    model = TwoViewProjSe((3, "auto"), alpha=0.1)
+    assert clone(model).get_params() == model.get_params()
+    x, y = model.fit_transform(X, Y)
+    again = pickle.loads(pickle.dumps(model))
+    assert_allclose(again.transform(X, Y)[1], y)
+    assert x.shape[1] == 3
+    with pytest.raises(ValueError, match="Y is None"):
+        model.canonical_correlation_path(X)
+
+
+BAD = {
+    "one column in Y": (lambda X, Y: (X, Y[:, :1]), "Y has one column.*use ProjSe"),
+    "one column in X": (lambda X, Y: (X[:, :1], Y), "X has one column"),
+    "other length": (lambda X, Y: (X, Y[1:]), "inconsistent numbers of samples"),
+    "NaN": (lambda X, Y: (X, np.where(Y[0, 1] == Y, np.nan, Y)), "y contains NaN.*column 1"),
+    "text": (lambda X, Y: (X, pd.DataFrame(Y).assign(name="a").rename(columns=str)), "Y.*'name'"),
+    "all constant": (lambda X, Y: (X, np.ones_like(Y)), "constant"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_and_leaves_no_trace(seed, case):
+    change, message = BAD[case]
+    X, Y = two_views(seed)
+    model = TwoViewProjSe(2)
+    with pytest.raises(ValueError, match=message):
+        model.fit(*change(X, Y))
+    assert not [name for name in vars(model) if name.endswith("_")]
+    model.fit(X, Y)
+    before = model.x_selected_
+    with pytest.raises(ValueError, match=message):
+        model.fit(*change(X, Y))
+    assert model.x_selected_ is before
+
+
+def test_bad_parameters_are_named(seed):
+    X, Y = two_views(seed)
+    with pytest.raises(ValueError, match=r"pair \(n_x, n_y\)"):
+        TwoViewProjSe((1, 2, 3)).fit(X, Y)
+    with pytest.raises(ValueError, match="n_features_to_select=99"):
+        TwoViewProjSe((3, 99)).fit(X, Y)
+    model = TwoViewProjSe(2).fit(X, Y)
+    with pytest.raises(ValueError, match="x_sizes holds 3"):
+        model.canonical_correlation_grid(x_sizes=[3])
+    with pytest.raises(ValueError, match="n_components=0"):
+        model.canonical_correlation_path(n_components=0)
+    with pytest.raises(ValueError, match="the fit had 9 columns"):
+        model.transform(X[:, 1:])
+    with pytest.raises(ValueError, match="with_xx=True"):
+        TwoViewProjSe(2).fit_moments(Moments.from_arrays(X, Y, with_xx=False))
+    with pytest.raises(ValueError, match="class labels"):
+        TwoViewProjSe(2).fit_moments(Moments.from_arrays(X, X[:, 0] > 0, with_xx=True))
+    with pytest.raises(TypeError, match="needs Moments"):
+        TwoViewProjSe(2).fit_moments(X)
