@@ -21,7 +21,7 @@ def block_rows(n_x: int, n_y: int, itemsize: int) -> int:
     """Rows of a block: a batch of the engine, in whole slices of its products."""
     rows = int(np.clip(BATCH_BYTES // ((n_x + n_y) * itemsize), 128, 8192))
     depth = small_depth(n_y, n_x)
-    return max(rows // depth, 1) * depth if depth else rows
+    return rows // depth * depth if 0 < depth <= rows else rows
 
 
 class BlockedRows:
