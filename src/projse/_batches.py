@@ -245,9 +245,8 @@ class _Chunk:
         classes, codes = _coded(self.labels)
         order = np.argsort(codes, kind="stable")
         m = len(codes)
-        places = np.divmod(order, self.block)
         for j in range(self.x.shape[1]):
-            fill(self.x, j, 0, self.x[places[0], j, places[1]])
+            fill(self.x, j, 0, np.take(self.x[:, j].reshape(-1), order))
         if rows.weight is not None:
             rows.weight = rows.weight[order]
         indptr = np.arange(m + 1, dtype=np.int32)

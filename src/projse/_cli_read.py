@@ -69,7 +69,7 @@ class Reading:
         """Say in one line what was read."""
         rows = f"{moments.n_samples:,} rows"
         if self.last is None:
-            return f"{rows} in moments of {_count(len(self.data), 'file')}"
+            return f"From moments of {rows} in {_count(len(self.data), 'file')}"
         kept = f"{_count(self.last.n_kept, 'file')} kept from before, {rows} in all"
         if self.last.n_kept == self.last.n_parts_total:
             return f"Nothing new to read; {kept}"

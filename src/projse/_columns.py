@@ -35,9 +35,7 @@ class Field:
     @property
     def numeric(self) -> bool:
         """Whether the column can be a candidate or a continuous reference."""
-        return self.kind in ("number", "bool", "null") and not (
-            self.categorical and self.kind == "text"
-        )
+        return self.kind in ("number", "bool", "null")
 
     @property
     def looks_like_labels(self) -> bool:
