@@ -299,7 +299,14 @@ def test_a_failed_fit_source_leaves_the_fit_before_it(seed, tmp_path):
         selector.fit_source(folder, targets="nope")
     with pytest.raises(SourceError):
         selector.fit_source(folder, targets="x_*", features="nope")
+    (folder / "day-03.parquet").write_bytes(b"")
+    with pytest.raises(SourceError):
+        selector.fit_source(folder, targets="x_*", features="y_*")
     assert (selector.selected_.tolist(), selector.feature_names_in_.tolist()) == before
+    new = ProjSe(2)
+    with pytest.raises(SourceError):
+        new.fit_source(folder, targets="y_*")
+    assert not [name for name in vars(new) if name.endswith("_")]
 
 
 def test_running_out_of_references_warns_as_in_fit(seed):

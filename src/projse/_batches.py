@@ -15,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse._blocked_rows import BlockedRows, block_rows, fill
 from projse._columns import Columns, Field
 from projse._source import Rows
 from projse.exceptions import SourceError
@@ -26,8 +27,8 @@ CHUNK_BYTES = 1 << 25
 
 CHUNK_ROWS = (1024, 1 << 18)
 
-STRIDE_PADDING = 80
-"""Elements between columns: without them, columns of 2ⁿ rows would share a few lines of cache."""
+THIN_Y = 16
+"""Up to this many references are laid out by row: BLAS multiplies thin matrices faster so."""
 
 
 def field_of(column: Any, *, by_default: bool = True) -> Field:
@@ -72,6 +73,19 @@ def chunk_rows(n_x: int, n_y: int, itemsize: int) -> int:
     return int(np.clip(n_bytes // ((n_x + n_y) * itemsize), low, high))
 
 
+def chunk_shape(fields: Sequence[Field], columns: Columns) -> tuple[int, int]:
+    """Return the number of blocks of a chunk, and the rows of a block."""
+    types = {f.name: f for f in fields}
+    dtypes = [_common_dtype([types[name] for name in columns.features])]
+    if columns.targets:
+        dtypes.append(_common_dtype([types[name] for name in columns.targets]))
+    n_x, n_y = len(columns.features), len(columns.targets)
+    itemsize = max(dtype.itemsize for dtype in dtypes)
+    rows = chunk_rows(n_x, n_y, itemsize)
+    block = min(block_rows(n_x, n_y, itemsize), rows)
+    return max(rows // block, 1), block
+
+
 @dataclass
 class Buffers:
     """Blocks of memory for chunks, handed out again once they were multiplied."""
@@ -79,23 +93,26 @@ class Buffers:
     free: dict[Any, list[Array]] = field(default_factory=dict)
     lent: set[int] = field(default_factory=set)
 
-    def take(self, n_columns: int, n_rows: int, dtype: np.dtype[Any]) -> Array:
-        """Return a block of shape (n_columns, n_rows), of any content."""
-        shape = (n_columns, n_rows + STRIDE_PADDING)
-        blocks = self.free.get((shape, dtype.str))
-        if not blocks and len(self.free) > 4:
+    def take(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Return an array of any content."""
+        arrays = self.free.get((shape, dtype.str))
+        if not arrays and len(self.free) > 4:
             self.free.clear()  # those of files with other types
-        block = blocks.pop() if blocks else np.empty(shape, dtype=dtype)
-        self.lent.add(id(block))
-        return block[:, :n_rows]
+        array = arrays.pop() if arrays else np.empty(shape, dtype=dtype)
+        self.lent.add(id(array))
+        return array
 
     def give_back(self, rows: Rows) -> None:
-        """Take back the blocks of rows that are no longer needed; leave other rows alone."""
-        for array in (rows.X, rows.Y):
-            base = getattr(array, "base", None)
-            if base is not None and id(base) in self.lent:
-                self.lent.remove(id(base))
-                self.free.setdefault((base.shape, base.dtype.str), []).append(base)
+        """Take back what rows lie in, once they are no longer needed; leave other rows alone."""
+        for part in (rows.X, rows.Y):
+            if isinstance(part, BlockedRows):
+                self.free_array(part.blocks)
+
+    def free_array(self, array: Array) -> None:
+        """Take back an array that was handed out here."""
+        if id(array) in self.lent:
+            self.lent.remove(id(array))
+            self.free.setdefault((array.shape, array.dtype.str), []).append(array)
 
 
 def rows_of(
@@ -124,25 +141,27 @@ def rows_of(
         X and Y of the rows lie in them; give them back.
     """
     types = {f.name: f for f in fields}
-    x_dtype = _common_dtype([types[name] for name in columns.features])
-    y_dtype = _common_dtype([types[name] for name in columns.targets])
-    n_x, n_y = len(columns.features), len(columns.targets)
-    itemsize = max(x_dtype.itemsize, y_dtype.itemsize if n_y else 0)
-    size = chunk_rows(n_x, n_y, itemsize)
-    chunk = _Chunk(columns, buffers, size, x_dtype, y_dtype)
+    chunk = _Chunk(columns, buffers, types, chunk_shape(fields, columns))
     batches = iter(batches)
+    names = columns.all
     for batch in batches:
         weight = None
         if columns.weight is not None:
             batch, weight = _weighted(batch, columns.weight, where, missing)
-        if missing == "refuse":
-            if any(batch.column(name).null_count for name in columns.all):
-                _refuse_nulls(chain([batch], batches), columns, where)
-        else:
-            batch, weight = _without_missing(batch, weight, columns.all, types)
-        start = 0
-        while start < batch.num_rows:
-            start += chunk.add(batch, weight, start)
+        if missing == "drop":
+            batch, weight = _without_missing(batch, weight, names, types)
+        if batch.schema.names != names:
+            batch = batch.select(names)
+        arrays = batch.columns
+        if any(array.null_count for array in arrays):
+            _refuse_nulls(chain([batch], batches), columns, where)
+        start, n_rows = 0, batch.num_rows
+        # Memory that is free before the next batch is read is used for it, while it is in cache.
+        del batch
+        while start < n_rows:
+            start += chunk.add(arrays, weight, start)
+            if start == n_rows:
+                arrays.clear()
             if chunk.full:
                 yield chunk.rows()
     if chunk.n_rows:
@@ -156,12 +175,14 @@ class _Chunk:
         self,
         columns: Columns,
         buffers: Buffers,
-        size: int,
-        x_dtype: np.dtype[Any],
-        y_dtype: np.dtype[Any],
+        types: dict[str, Field],
+        shape: tuple[int, int],
     ) -> None:
-        self.columns, self.buffers, self.size = columns, buffers, size
-        self.x_dtype, self.y_dtype = x_dtype, y_dtype
+        self.columns, self.buffers = columns, buffers
+        self.n_blocks, self.block = shape
+        self.size = self.n_blocks * self.block
+        self.x_dtype = _common_dtype([types[name] for name in columns.features])
+        self.y_dtype = _common_dtype([types[name] for name in columns.targets])
         self._start()
 
     def _start(self) -> None:
@@ -175,23 +196,24 @@ class _Chunk:
     def full(self) -> bool:
         return self.n_rows == self.size
 
-    def add(self, batch: Any, weight: Array | None, start: int) -> int:
-        """Take rows of a batch from ``start`` on, as many as there is room for."""
+    def add(self, arrays: list[Any], weight: Array | None, start: int) -> int:
+        """Take rows from ``start`` on, as many as there is room for; columns as in ``all``."""
         columns = self.columns
+        n_x, n_y = len(columns.features), len(columns.targets)
         if self.x is None:
-            self.x = self.buffers.take(len(columns.features), self.size, self.x_dtype)
-            if columns.targets:
-                self.y = self.buffers.take(len(columns.targets), self.size, self.y_dtype)
-        n = min(batch.num_rows - start, self.size - self.n_rows)
-        rows = slice(self.n_rows, self.n_rows + n)
-        part = batch.slice(start, n)
-        for line, name in zip(self.x, columns.features, strict=True):
-            line[rows] = numbers(part.column(name))
+            self.x = self.buffers.take((self.n_blocks, n_x, self.block), self.x_dtype)
+            if n_y:
+                self.y = self.buffers.take((self.n_blocks, n_y, self.block), self.y_dtype)
+        n = min(len(arrays[0]) - start, self.size - self.n_rows)
+        if n < len(arrays[0]):
+            arrays = [array.slice(start, n) for array in arrays]
+        for j, array in enumerate(arrays[:n_x]):
+            fill(self.x, j, self.n_rows, numbers(array))
         if self.y is not None:
-            for line, name in zip(self.y, columns.targets, strict=True):
-                line[rows] = numbers(part.column(name))
+            for j, array in enumerate(arrays[n_x : n_x + n_y]):
+                fill(self.y, j, self.n_rows, numbers(array))
         if columns.labels is not None:
-            self.labels.append(part.column(columns.labels))
+            self.labels.append(arrays[n_x + n_y])
         if weight is not None:
             self.weights.append(weight[start : start + n])
         self.n_rows += n
@@ -202,17 +224,36 @@ class _Chunk:
         assert self.x is not None
         columns, n = self.columns, self.n_rows
         rows = Rows(
-            X=self.x[:, :n].T,
-            Y=None if self.y is None else self.y[:, :n].T,
+            X=BlockedRows(self.x, n),
             weight=np.concatenate(self.weights) if self.weights else None,
             feature_names=columns.features,
-            target_names=columns.targets or None,
         )
+        if self.y is not None:
+            rows.Y = BlockedRows(self.y, n)
+            rows.target_names = columns.targets
+            if len(columns.targets) <= THIN_Y:
+                rows.Y = np.array(rows.Y[:], order="C")
+                self.buffers.free_array(self.y)
         if columns.labels is not None:
-            rows.Y, rows.classes = _indicators(self.labels)
-            rows.target_names = tuple(str(c) for c in rows.classes)
+            self._sort_by_label(rows)
         self._start()
         return rows
+
+    def _sort_by_label(self, rows: Rows) -> None:
+        """Put the rows in the order of their labels: sums over a class then run along memory."""
+        assert self.x is not None
+        classes, codes = _coded(self.labels)
+        order = np.argsort(codes, kind="stable")
+        m = len(codes)
+        places = np.divmod(order, self.block)
+        for j in range(self.x.shape[1]):
+            fill(self.x, j, 0, self.x[places[0], j, places[1]])
+        if rows.weight is not None:
+            rows.weight = rows.weight[order]
+        indptr = np.arange(m + 1, dtype=np.int32)
+        rows.Y = sp.csr_array((np.ones(m), codes[order], indptr), shape=(m, len(classes)))
+        rows.classes = classes
+        rows.target_names = tuple(str(c) for c in classes)
 
 
 def numbers(column: Any) -> Array:
@@ -307,8 +348,8 @@ def _without_missing(
     return batch.filter(pa.array(keep)), None if weight is None else weight[keep]
 
 
-def _indicators(labels: list[Any]) -> tuple[sp.csr_array, Array]:
-    """Return CSR indicators of a chunk's labels, and the sorted classes."""
+def _coded(labels: list[Any]) -> tuple[Array, Array]:
+    """Return the sorted classes of a chunk's labels, and the class of each row as a number."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -331,8 +372,4 @@ def _indicators(labels: list[Any]) -> tuple[sp.csr_array, Array]:
     )
     used, place = np.unique(place, return_inverse=True)
     classes, merged = np.unique(np.concatenate(values)[used], return_inverse=True)
-    column = merged[place].astype(np.int32)
-    m = len(column)
-    indptr = np.arange(m + 1, dtype=np.int32)
-    indicator = sp.csr_array((np.ones(m), column, indptr), shape=(m, len(classes)))
-    return indicator, classes
+    return classes, merged[place].astype(np.int32)

@@ -92,19 +92,20 @@ class FitSourceMixin:
             numeric_only,
         )
         fit_progress = FitProgress(estimator)
-        moments = sum_source(
-            source,
-            request,
-            with_xx=with_xx if with_xx != "auto" else partial(needs_products, estimator),
-            format=format,
-            state=state,
-            state_by=state_by,
-            n_jobs=estimator.n_jobs,
-            batch_size=estimator.batch_size,
-            progress=_both(progress, fit_progress.phase("rows")),
-        )
-        fit_progress.phase("picks")
-        estimator.fit_moments(moments)
+        with all_or_nothing(estimator):
+            moments = sum_source(
+                source,
+                request,
+                with_xx=with_xx if with_xx != "auto" else partial(needs_products, estimator),
+                format=format,
+                state=state,
+                state_by=state_by,
+                n_jobs=estimator.n_jobs,
+                batch_size=estimator.batch_size,
+                progress=_both(progress, fit_progress.phase("rows")),
+            )
+            fit_progress.phase("picks")
+            estimator.fit_moments(moments)
         fit_progress.end()
         return self
 
@@ -117,12 +118,11 @@ def needs_products(estimator: Any, first: Moments) -> bool:
     """
     if first.one_view or estimator.center_kernel:
         return True
-    with all_or_nothing(estimator):
-        remember_columns(estimator, first.n_x, first.feature_names)
-        plan = estimator._plan(False)
-        if plan.include.size:
-            return True
-        conditioned = estimator._n_conditioned(plan, max(_rank(first), 1))
+    remember_columns(estimator, first.n_x, first.feature_names)
+    plan = estimator._plan(False)
+    if plan.include.size:
+        return True
+    conditioned = estimator._n_conditioned(plan, max(_rank(first), 1))
     return conditioned > 0 and first.n_x <= MOST_XX_COLUMNS
 
 

@@ -6,17 +6,18 @@ that asks for them; what reads a file may have threads of its own.
 
 from __future__ import annotations
 
+import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from projse import _files
-from projse._batches import CHUNK_BYTES, CHUNK_ROWS, Buffers, field_of, rows_of
+from projse._batches import Buffers, chunk_shape, field_of, rows_of
 from projse._columns import Columns, Field
 from projse._source import Rows
 from projse.exceptions import SourceError
@@ -32,6 +33,7 @@ class Reading:
     missing: str = "refuse"
     threads: bool = True
     buffers: Buffers = field(default_factory=Buffers)
+    batch_rows: int = 1 << 16
 
 
 class Part(ABC):
@@ -80,14 +82,21 @@ class ArrowPart(Part):
     def _open(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
         """Return the schema and the batches of some columns."""
 
+    _known: list[Field] | None = None
+
     def fields(self) -> list[Field]:
         """Return the columns."""
-        with self._named_errors():
-            return self._fields()
+        if self._known is None:
+            with self._named_errors():
+                self._known = self._fields()
+        return self._known
 
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the rows."""
         self.done = 0.0
+        # A reader that cuts as the engine does saves cutting again.
+        n_rows = math.prod(chunk_shape(self.fields(), reading.columns))
+        reading = replace(reading, batch_rows=n_rows)
         with self._named_errors():
             schema, batches = self._open(reading.columns.all, reading)
         yield from rows_of(
@@ -107,6 +116,7 @@ class ArrowPart(Part):
             if batch is None:
                 return
             yield batch
+            del batch
 
     @contextmanager
     def _named_errors(self) -> Iterator[None]:
@@ -185,7 +195,7 @@ class ParquetPart(FilePart):
     def _read(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
         file = self._file()
         schema = _subset(file.schema_arrow, names)
-        size = batch_rows(schema)
+        size = reading.batch_rows
 
         def batches() -> Iterator[Any]:
             n_rows = 0
@@ -194,6 +204,7 @@ class ParquetPart(FilePart):
                     n_rows += batch.num_rows
                     self.done = n_rows / max(file.metadata.num_rows, 1)
                     yield batch
+                    del batch
 
         return schema, batches()
 
@@ -335,7 +346,7 @@ class FragmentPart(ArrowPart):
         scanner = self.fragment.scanner(
             schema=schema,
             columns=names,
-            batch_size=batch_rows(_subset(schema, names)),
+            batch_size=reading.batch_rows,
             batch_readahead=2,
             fragment_readahead=1,
             use_threads=reading.threads,
@@ -378,9 +389,9 @@ class StreamPart(ArrowPart):
         package = type(stream).__module__.split(".")[0]
         schema = _subset(self._schema(), names)
         if package == "pandas":
-            return schema, _pandas_batches(stream, schema)
+            return schema, _pandas_batches(stream, schema, reading.batch_rows)
         if hasattr(stream, "collect_batches"):
-            frames = stream.select(names).collect_batches(chunk_size=batch_rows(schema))
+            frames = stream.select(names).collect_batches(chunk_size=reading.batch_rows)
             return schema, (b for f in frames for b in pa.RecordBatchReader.from_stream(f))
         if hasattr(stream, "collect"):
             stream = stream.select(names).collect()
@@ -388,7 +399,7 @@ class StreamPart(ArrowPart):
             quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
             stream = stream.project(quoted)
             name = next(n for n in ("to_arrow_reader", "fetch_record_batch") if hasattr(stream, n))
-            return schema, iter(getattr(stream, name)(batch_rows(schema)))
+            return schema, iter(getattr(stream, name)(reading.batch_rows))
         elif package in ("polars", "pyarrow") and hasattr(stream, "select"):
             stream = stream.select(names)
         reader = self.reader or pa.RecordBatchReader.from_stream(stream)
@@ -439,13 +450,6 @@ def file_part(file: _files.File) -> Part:
     return part
 
 
-def batch_rows(schema: Any) -> int:
-    """Rows to ask of a reader: about the bytes of one chunk."""
-    widths = [f.dtype.itemsize if f.dtype is not None else 16 for f in map(field_of, schema)]
-    low, high = CHUNK_ROWS
-    return int(np.clip(CHUNK_BYTES // max(sum(widths), 1), low, high))
-
-
 def _subset(schema: Any, names: Sequence[str]) -> Any:
     import pyarrow as pa
 
@@ -464,13 +468,12 @@ def _pandas_schema(frame: Any) -> Any:
     return pa.Schema.from_pandas(frame, preserve_index=False)
 
 
-def _pandas_batches(frame: Any, schema: Any) -> Iterator[Any]:
+def _pandas_batches(frame: Any, schema: Any, size: int) -> Iterator[Any]:
     import pyarrow as pa
 
     places = {str(name): i for i, name in enumerate(frame.columns)}
     some = frame.iloc[:, [places[name] for name in schema.names]]
     some = some.set_axis(schema.names, axis=1)
-    size = batch_rows(schema)
     for start in range(0, len(some), size):
         yield pa.RecordBatch.from_pandas(
             some.iloc[start : start + size], schema=schema, preserve_index=False
