@@ -197,7 +197,7 @@ def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, kind, kernel
 def test_planted_variables_are_significant(seed, kernel):
     X, Y = planted(seed)
     test = permutation_test(ProjSe(2, kernel=kernel), X, Y, n_permutations=199, random_state=seed)
-    assert test.selected.tolist() == list(PICKS[:2])
+    assert set(test.selected) < set(PICKS)
     np.testing.assert_allclose(test.pvalues, 1 / 200)
     X, codes = planted_labels(seed)
     if not callable(kernel):

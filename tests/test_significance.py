@@ -12,7 +12,7 @@ import pytest
 import scipy.stats
 from agreement import fit
 
-from projse import ProjSe
+from projse import Moments, ProjSe
 
 FALSE_ALARM = 1e-8
 """Probability that one bound fails by chance."""
@@ -108,7 +108,7 @@ MIXTURES = {
     1: np.array([[3.0], [-2.0], [1.5]]),
     3: 3 * np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [0.6, 0.6, 0.6], [0.7, -0.7, 0]]),
 }
-"""How planted variables enter the outputs: no two alike, or a long round takes both for one."""
+"""How planted variables enter the outputs: no two alike, which long rounds tell apart."""
 
 
 @pytest.mark.parametrize("round_size", [None, 1])
@@ -126,6 +126,29 @@ def test_auto_finds_what_is_planted_and_adds_noise_as_often_as_its_level(
         assert set(found[:n_planted]) == set(true)
         wrong += len(found) > n_planted
     assert_share(wrong, n_trials, 0.05)
+
+
+def test_auto_finds_variables_behind_the_same_outputs(seed):
+    """The first takes their common direction out of the round; given it, the second stands out."""
+    rng = np.random.default_rng([seed, 7])
+    n_trials, wrong = 300, 0
+    for _ in range(n_trials):
+        X = rng.normal(size=(150, 14))
+        Y = X[:, :2] @ [[2.0, 1.0, -1.0], [1.5, 0.75, -0.75]] + rng.normal(size=(150, 3))
+        found = fit(ProjSe("auto"), X, Y).selected_
+        assert {0, 1} <= set(found)
+        wrong += len(found) > 2
+    assert_share(wrong, n_trials, 0.05, at_least=False)
+
+
+def test_auto_stops_at_the_round_where_the_paper_does(seed):
+    rng = np.random.default_rng([seed, 8])
+    X = rng.normal(size=(150, 14))
+    Y = X[:, :2] @ [[2.0, 1.0, -1.0], [1.5, 0.75, -0.75]] + rng.normal(size=(150, 3))
+    stopped = fit(ProjSe("auto", exhausted="stop"), X, Y)
+    assert set(stopped.rounds_) == {1}
+    without = ProjSe("auto").fit_moments(Moments.from_arrays(X, Y, with_xx=False))
+    assert without.selected_.tolist() == stopped.selected_.tolist()
 
 
 def test_a_stricter_level_adds_less_noise(seed):

@@ -40,9 +40,9 @@ class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator): 
     Parameters
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
-        How many to select: a number; a share of the candidates in (0, 1); "auto" stops at the
-        first pick whose p-value exceeds ``significance`` (linear kernel); None selects as many as
-        the reference space has dimensions.
+        How many to select: a number; a share of the candidates in (0, 1); "auto" stops where the
+        p-value of the next pick, given all picks so far, exceeds ``significance`` (linear kernel);
+        None selects as many as the reference space has dimensions.
     kernel : {"linear", "poly", "rbf"} or callable, default="linear"
         Kernel between variables. A callable gets two matrices and returns the kernel between
         their columns, shape (n_a, n_b). RBF is not sign-blind: a perfect negative predictor is

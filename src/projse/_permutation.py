@@ -76,13 +76,16 @@ class PermutationTest:
     def __repr__(self) -> str:
         names = self.feature_names or tuple(str(j) for j in self.selected)
         width = max(8, *(len(name) for name in names)) if names else 8
+        digits = max(4, len(str(self.n_permutations)))  # enough for the smallest p-value
         lines = [
             f"PermutationTest(n_permutations={self.n_permutations})",
-            f"pick  {'variable':<{width}}  score   p-value  ± s.e.",
+            f"pick  {'variable':<{width}}  {'score':<6}  {'p-value':<{digits + 3}}  ± s.e.",
         ]
         columns = zip(names, self.scores, self.pvalues, self.standard_errors, strict=True)
         for t, (name, score, p, error) in enumerate(columns, start=1):
-            lines.append(f"{t:>4}  {name:<{width}}  {score:.4f}  {p:.4f}   {error:.4f}")
+            lines.append(
+                f"{t:>4}  {name:<{width}}  {score:.4f}  {p:.{digits}f}   {error:.{digits}f}"
+            )
         return "\n".join(lines)
 
 
@@ -144,9 +147,9 @@ def permutation_test(
     is not the question whether pick t adds to the ones before it. In permuted data, the second
     pick is the best of those that lost to the first; after a pick that is real, a chance pick has
     lost to nothing and scores higher. So later p-values are too small once earlier picks are real:
-    they show that a score is high, not that the pick is needed. To ask for the latter, test again
-    with the picks you trust as ``include``, and read the p-value of the first pick after them;
-    it is then approximate rather than exact.
+    with one real variable among 15, one in five chance picks after it had p ≤ 0.05. To ask whether
+    a pick adds to others, test again with those as ``include``, and read the p-value of the first
+    pick after them: approximate rather than exact, and close to its level in simulation.
 
     Scores within 1e-10 of the observed one count as equal to it: ties are real in small or
     discrete data.
