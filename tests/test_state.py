@@ -416,12 +416,14 @@ def test_killed_at_random_moments_the_answer_is_the_same_to_the_last_bit(seed, t
         assert process.wait(timeout=300) == 0
     whole = time.monotonic() - started
     want = Moments.load(output)
+    shutil.rmtree(state)
+    output.unlink()
     n_kills, n_ends, n_parts = 0, 0, set()
     while n_kills < 30 or not n_ends:
         with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
             process.stdout.readline()
             try:
-                process.wait(timeout=rng.uniform(0, whole / 5))
+                process.wait(timeout=rng.uniform(0, whole / 4))
             except subprocess.TimeoutExpired:
                 process.kill()
         if process.returncode == -9:
