@@ -1,4 +1,4 @@
-"""Arrow record batches as rows: plain columns, arrays, and the vectors of Spark ML."""
+"""Arrow record batches as rows: arrays, and the vectors of Spark ML."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-CHUNK_BYTES = 1 << 25
-"""Batches are joined until they hold about this much: a pass has a price of its own."""
+CHUNK_BYTES = 1 << 22
+"""Smaller batches are joined until they hold this much: a pass has a price of its own."""
 
 DENSE_SHARE = 0.25
 """Vectors fuller than this are multiplied as dense rows."""
@@ -23,16 +23,16 @@ PLAIN, ARRAY, VECTOR = "plain", "array", "vector"
 
 @dataclass(frozen=True)
 class Block:
-    """Neighbouring columns of a batch that make up one matrix.
+    """One column of a batch whose entries are the rows of a matrix.
 
-    ``kind`` is PLAIN (one number a column), ARRAY (one column of lists) or VECTOR (one column of
-    Spark ML vectors, dense and sparse ones mixed at will). ``label`` is what messages call it.
+    ``kind`` is VECTOR (Spark ML vectors, dense and sparse ones mixed at will), ARRAY (lists), or
+    PLAIN: lists that were made of several columns, so that rows lie in memory as the products
+    want them. ``columns`` are the names that messages use, and ``label`` what they call it all.
     """
 
     label: str
     columns: tuple[str, ...]
     kind: str = PLAIN
-    single: bool = False
 
 
 def chunks(batches: Iterable[Any]) -> Iterator[Any]:
@@ -52,50 +52,31 @@ def chunks(batches: Iterable[Any]) -> Iterator[Any]:
         yield pa.Table.from_batches(held)
 
 
-def matrix(table: Any, first: int, block: Block) -> Any:
-    """Read a block whose columns begin at position ``first``: float rows, or CSR.
+def matrix(table: Any, position: int, block: Block) -> Any:
+    """Read a block: float rows, or CSR.
 
-    Nulls in plain columns become NaN, which the pass reports with its column unless the row has
-    no weight. Raises ValueError for lists and vectors that are null or of different lengths.
+    Nulls within arrays become NaN, which the pass reports with its column unless the row has no
+    weight. Raises ValueError for arrays and vectors that are null or of different lengths.
     """
-    if block.kind == PLAIN:
-        return _plain(table, first, block)
-    column = table.column(first).combine_chunks()
-    if hasattr(column, "combine_chunks"):
-        column = column.combine_chunks()
+    column = table.column(position)
+    # To combine a single chunk would copy it.
+    column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         raise ValueError(
             f"column {block.columns[0]!r} of {block.label} is null in {column.null_count} rows, "
             f"first in row {row} of the partition; drop those rows or fill them in."
         )
-    if block.kind == ARRAY:
-        lengths = column.value_lengths().to_numpy(zero_copy_only=False)
-        values = column.flatten().to_numpy(zero_copy_only=False)
-        return values.reshape(len(column), _one_length(lengths, block))
-    return _vectors(column, block)
+    if block.kind == VECTOR:
+        return _vectors(column, block)
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+    values = column.flatten().to_numpy(zero_copy_only=False)
+    return values.reshape(len(column), _one_length(lengths, block))
 
 
-def labels(table: Any, first: int) -> Array:
+def labels(table: Any, position: int) -> Array:
     """Read a column of class labels; None or NaN where one is missing."""
-    return table.column(first).to_numpy()
-
-
-def _plain(table: Any, first: int, block: Block) -> Array:
-    columns = [table.column(first + j) for j in range(len(block.columns))]
-    single = block.single
-    if len(columns) == 1:
-        return np.asarray(columns[0].to_numpy(), dtype=np.float32 if single else np.float64)[
-            :, None
-        ]
-    # Column by column, as Arrow has them: the products take either order.
-    out = np.empty((len(columns), table.num_rows), dtype=np.float32 if single else np.float64)
-    for j, column in enumerate(columns):
-        start = 0
-        for chunk in column.chunks:
-            out[j, start : start + len(chunk)] = chunk.to_numpy(zero_copy_only=False)
-            start += len(chunk)
-    return out.T
+    return table.column(position).to_numpy()
 
 
 def _one_length(lengths: Array, block: Block) -> int:

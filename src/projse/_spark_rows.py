@@ -118,14 +118,13 @@ class SparkRows:
         from pyspark.sql import functions as F
 
         blocks = [self.candidates] + ([self.references] if self.references else [])
-        columns = [name for block in blocks for name in block.columns]
         types = {field.name: field.dataType for field in self.df.schema.fields}
-        as_floats = [_as_float(name, types[name]) for name in columns]
+        matrices = [_as_array(block, types) for block in blocks]
         others = [_column(name) for name in (self.class_target, self.weight) if name is not None]
         if self.weight is not None:
             others[-1] = others[-1].cast("double")
         # By position: a column may serve twice, and names may hold anything.
-        chosen = [c.alias(f"c{i}") for i, c in enumerate([*as_floats, *others])]
+        chosen = [c.alias(f"c{i}") for i, c in enumerate([*matrices, *others])]
         task = _partition_task(
             self.candidates,
             self.references,
@@ -187,7 +186,7 @@ def _partition_task(
             X = matrix(table, 0, candidates)
             Y: Any = None
             if references is not None:
-                Y = matrix(table, len(candidates.columns), references)
+                Y = matrix(table, 1, references)
             elif has_labels:
                 Y = labels(table, last - has_weight)
             weight = table.column(last).to_numpy() if has_weight else None
@@ -230,11 +229,15 @@ def _column(name: str) -> Any:
     return F.col("`" + name.replace("`", "``") + "`")
 
 
-def _as_float(name: str, dtype: Any) -> Any:
-    """Have Spark convert whole numbers, decimals and booleans."""
-    kind = dtype.simpleString().split("(")[0]
-    column = _column(name)
-    return column.cast("double") if kind in NUMBERS and kind not in ("float", "double") else column
+def _as_array(block: Block, types: dict[str, Any]) -> Any:
+    """Have Spark put the numbers of a row side by side, in one type."""
+    from pyspark.sql import functions as F
+
+    if block.kind != PLAIN:
+        return _column(block.columns[0])
+    single = all(types[name].simpleString() == "float" for name in block.columns)
+    kind = "float" if single else "double"
+    return F.array(*(_column(name).cast(kind) for name in block.columns))
 
 
 def _block(parameter: str, label: str, given: Any, types: dict[str, Any]) -> Block:
@@ -247,16 +250,14 @@ def _block(parameter: str, label: str, given: Any, types: dict[str, Any]) -> Blo
         raise ValueError(f"{parameter} names column {min(twice)!r} twice; name it once.")
     kinds = [_kind(parameter, name, types) for name in columns]
     if len(columns) == 1:
-        single = types[columns[0]].simpleString() == "float"
-        return Block(label, columns, kinds[0], single)
+        return Block(label, columns, kinds[0])
     odd = next((n for n, kind in zip(columns, kinds, strict=True) if kind != PLAIN), None)
     if odd is not None:
         raise ValueError(
             f"{parameter} mixes column {odd!r}, which holds vectors, with others; name plain "
             "columns only, or one column of vectors (pyspark.ml.feature.VectorAssembler makes it)."
         )
-    single = all(types[name].simpleString() == "float" for name in columns)
-    return Block(label, columns, PLAIN, single)
+    return Block(label, columns)
 
 
 def _kind(parameter: str, name: str, types: dict[str, Any]) -> str:
