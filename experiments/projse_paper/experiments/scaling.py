@@ -1,0 +1,141 @@
+"""Scaling: time of the selection against the number of rows, which never are in memory at once."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from functools import partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from projse import Moments, ProjSe
+from projse.datasets import iter_two_view
+from projse_paper.plotting import COLOURS, finish, panels
+from projse_paper.store import Record, Results, Unit
+
+NAME = "scaling"
+KERNELS = ("linear", "rbf")
+N_VARIABLES = 100
+PICKS = 10
+BATCH = 65536
+
+
+def units(quick: bool) -> list[Unit]:
+    """Return one unit a type of number and repeat: a stream that is measured as it grows."""
+    step = 20_000 if quick else 1_000_000
+    repeats = {"float64": 1, "float32": 1} if quick else {"float64": 2, "float32": 1}
+    return [
+        Unit(
+            NAME,
+            f"stream-{dtype}-{seed}",
+            {
+                "n_x": N_VARIABLES,
+                "n_y": N_VARIABLES,
+                "picks": PICKS,
+                "dtype": dtype,
+                "seed": seed,
+                "step": step,
+                "steps": 10,
+                "batch": BATCH,
+            },
+            partial(_stream, step, dtype, seed),
+        )
+        for dtype, n in repeats.items()
+        for seed in range(n)
+    ]
+
+
+def _stream(step: int, dtype: str, seed: int) -> Results:
+    """Sum batches as they are made; at every step, select from what was summed so far.
+
+    Making the rows is not part of the time. Selection for m rows takes the pass over m rows, and
+    a selection from the moments.
+    """
+    stream = iter_two_view(
+        10 * step,
+        N_VARIABLES,
+        N_VARIABLES,
+        batch_size=min(BATCH, step),
+        dtype=np.dtype(dtype),
+        random_state=seed,
+    )
+    total: Moments | None = None
+    pass_seconds, rows_seen, next_stop = 0.0, 0, step
+    found: dict[str, list[Any]] = {"m": [], "pass_seconds": []}
+    for kernel in KERNELS:
+        found[f"select_seconds_{kernel}"] = []
+        found[f"total_seconds_{kernel}"] = []
+    for X, Y in stream:
+        start = time.perf_counter()
+        batch = Moments.from_arrays(X, Y)
+        total = batch if total is None else total + batch
+        pass_seconds += time.perf_counter() - start
+        rows_seen += len(X)
+        if rows_seen < next_stop and rows_seen < 10 * step:
+            continue
+        next_stop += step
+        found["m"].append(rows_seen)
+        found["pass_seconds"].append(pass_seconds)
+        for kernel in KERNELS:
+            start = time.perf_counter()
+            selector = ProjSe(PICKS, kernel=kernel).fit_moments(total)
+            seconds = time.perf_counter() - start
+            found[f"select_seconds_{kernel}"].append(seconds)
+            found[f"total_seconds_{kernel}"].append(pass_seconds + seconds)
+    assert total is not None
+    start = time.perf_counter()
+    more = {k: ProjSe(N_VARIABLES, kernel=k).fit_moments(total) for k in ("linear", "poly", "rbf")}
+    return {
+        **found,
+        "picks": selector.selected_,
+        "three_kernels_100_picks_seconds": time.perf_counter() - start,
+        "picked_in_all": [len(s.selected_) for s in more.values()],
+        "peak_memory_mib": peak_mib(),
+    }
+
+
+def peak_mib() -> float:
+    """Return the most memory this process has held."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 1024 if sys.platform != "darwin" else peak / 2**20
+
+
+def rows(records: dict[str, Record]) -> list[dict[str, Any]]:
+    """Return one row a stream and number of rows."""
+    return [
+        {
+            "dtype": record.parameters["dtype"],
+            "seed": record.parameters["seed"],
+            "m": m,
+            **{
+                key: record.results[key][i]
+                for key in ("pass_seconds", "total_seconds_linear", "total_seconds_rbf")
+            },
+        }
+        for record in records.values()
+        if record.results
+        for i, m in enumerate(record.results["m"])
+    ]
+
+
+def draw(records: dict[str, Record]) -> Figure | None:
+    """Draw seconds against millions of rows."""
+    present = [r for r in records.values() if r.results]
+    if not present:
+        return None
+    figure, axes = panels(1, 1)
+    axis = axes[0][0]
+    for dtype, style in (("float64", "-"), ("float32", "--")):
+        same = [r.results for r in present if r.parameters["dtype"] == dtype]
+        for kernel, colour in zip(KERNELS, COLOURS, strict=False):
+            if not same:
+                continue
+            best = np.min([found[f"total_seconds_{kernel}"] for found in same], axis=0)
+            m = np.array(same[0]["m"]) / 1e6
+            axis.plot(m, best, style, marker=".", color=colour, label=f"{kernel}, {dtype}")
+    axis.set(xlabel="million rows", ylabel="seconds", ylim=(0, None), title="100 + 100 variables")
+    axis.legend(fontsize=8)
+    return finish(figure)

@@ -1,0 +1,241 @@
+"""Two views: canonical correlation of a few variables a side, beside CCA on all of them."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from projse import Moments, TwoViewProjSe
+from projse_paper import correlation, data
+from projse_paper.plotting import COLOURS, finish, panels
+from projse_paper.published import published_select_from
+from projse_paper.store import Record, Results, Unit
+
+Array = NDArray[Any]
+
+NAME = "two-view"
+KERNELS = ("linear", "rbf")
+TABLE = (10, 20, 50, 100)
+SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
+DATA = ("mnist", "mediamill", "mediamill_subset")
+TITLES = {"mnist": "MNIST halves", "mediamill": "MediaMill", "mediamill_subset": "MediaMill subset"}
+GRID = tuple(
+    {"kernel": kernel, "alpha": alpha, "rank": rank}
+    for kernel in KERNELS
+    for alpha in (0.0, 0.01, 0.1, 1.0)
+    for rank in (None, 50)
+    if alpha == 0 or rank is None
+)
+"""What rows held out of the training rows choose from, for each number of variables."""
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "samples-centred": {"center": True, "center_kernel": False, "remove_first": True},
+    "samples-centred-first-kept": {"center": True, "center_kernel": False, "remove_first": False},
+    "not-centred": {"center": False, "center_kernel": False, "remove_first": True},
+    "one-side-centred": {"center": "x", "center_kernel": False, "remove_first": True},
+    "over-variables": {"center": False, "center_kernel": True, "remove_first": True},
+    "over-variables-first-kept": {"center": False, "center_kernel": True, "remove_first": False},
+    "both-centred": {"center": True, "center_kernel": True, "remove_first": True},
+}
+"""The paper's loop on variables prepared in other ways, linear kernel: what explains 0.847?"""
+
+
+def units(quick: bool) -> list[Unit]:
+    """Return the units: data set × method."""
+    made: list[Unit] = []
+    every = 20 if quick else 1
+
+    def add(dataset: str, method: str, work: Any, **parameters: Any) -> None:
+        everything = {"data": dataset, "method": method, **parameters}
+        if quick:
+            everything["every_nth_row"] = every
+        made.append(Unit(NAME, f"{dataset}-{method}", everything, work))
+
+    for dataset in ("mnist",) if quick else DATA:
+        sizes = [10, 20, 50, 100] if quick else list(SIZES)
+        for kernel in KERNELS:
+            work = partial(_curve, dataset, kernel, sizes, every)
+            add(dataset, f"projse-{kernel}", work, kernel=kernel, sizes=sizes)
+        add(dataset, "cca", partial(_cca, dataset, every))
+        for seed in range(1 if quick else 3):
+            n = 50 if quick else 500
+            add(dataset, f"rcca-{seed}", partial(_random_features, dataset, n, seed, every), n=n)
+        if quick:
+            continue
+        add(dataset, "beyond", partial(_beyond, dataset), grid=list(GRID), sizes=list(TABLE))
+        for variant, options in VARIANTS.items():
+            work = partial(_variant, dataset, options)
+            add(dataset, f"variant-{variant}", work, sizes=list(TABLE), **options)
+        if dataset != "mediamill_subset":
+            add(dataset, "dcca", partial(_dcca, dataset), **correlation.DCCA_SETTINGS)
+    return made
+
+
+def _views(dataset: str, every: int = 1) -> tuple[Array, Array, Array, Array]:
+    X, Y, X_test, Y_test = data.views(dataset)
+    return X[::every], Y[::every], X_test, Y_test
+
+
+@lru_cache(maxsize=1)
+def _moments(dataset: str, every: int = 1) -> Moments:
+    X, Y, _, _ = _views(dataset, every)
+    return Moments.from_arrays(X, Y, with_xx=True, target_type="continuous")
+
+
+def _curve(dataset: str, kernel: str, sizes: list[int], every: int) -> Results:
+    X, Y, X_test, Y_test = _views(dataset, every)
+    start = time.perf_counter()
+    model = TwoViewProjSe(100, kernel=kernel).fit(X, Y)
+    seconds = time.perf_counter() - start
+    top = [10, 20, 50, 100]
+    return {
+        "fit_seconds": seconds,
+        "sizes": sizes,
+        "rho_test": model.canonical_correlation_path(X_test, Y_test, sizes=sizes),
+        "rho_train": model.canonical_correlation_path(sizes=sizes),
+        "grid_sizes": top,
+        "rho_test_grid": model.canonical_correlation_grid(X_test, Y_test, x_sizes=top, y_sizes=top),
+        "x_picks": model.x_selected_[:20],
+        "y_picks": model.y_selected_[:20],
+    }
+
+
+def _cca(dataset: str, every: int) -> Results:
+    views = _views(dataset, every)
+    start = time.perf_counter()
+    train, test = correlation.first_correlation(*views)
+    return {
+        "seconds": time.perf_counter() - start,
+        "rho_test": test,
+        "rho_train": train,
+        "n_variables": [views[0].shape[1], views[1].shape[1]],
+    }
+
+
+def _random_features(dataset: str, n: int, seed: int, every: int) -> Results:
+    views = _views(dataset, every)
+    start = time.perf_counter()
+    train, test = correlation.random_feature_correlation(*views, n=n, seed=seed)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "rho_test": test, "rho_train": train}
+
+
+def _dcca(dataset: str) -> Results:
+    views = _views(dataset)
+    start = time.perf_counter()
+    train, test = correlation.deep_correlation(*views)
+    seconds = time.perf_counter() - start
+    return {"seconds": seconds, "rho_test": test, "rho_train": train}
+
+
+def _variant(dataset: str, options: dict[str, Any]) -> Results:
+    """Select with variables prepared in another way; measure correlation as everywhere else."""
+    views = _views(dataset)
+    moments = _moments(dataset)
+    m, mx, my = moments.n_samples, moments.x_mean, moments.y_mean
+    assert my is not None
+    xx, yy, yx = moments.xx, moments.yy, moments.yx
+    grams: dict[str, Array] = {}
+    for side, centred in (("x", options["center"]), ("y", options["center"] is True)):
+        raw, mean = (xx, mx) if side == "x" else (yy, my)
+        grams[side] = raw if centred else raw + m * np.outer(mean, mean)
+    if options["center"] is False:
+        yx = yx + m * np.outer(my, mx)  # else one centred side is enough to centre the products
+    loop = {name: options[name] for name in ("center_kernel", "remove_first")}
+    n_x, n_y = (min(100, A.shape[1]) for A in views[:2])
+    x_picks, _ = published_select_from(grams["y"], yx, grams["x"], n_x, **loop)
+    y_picks, _ = published_select_from(grams["x"], yx.T, grams["y"], n_y, **loop)
+    found = [
+        correlation.first_correlation_of(views, x_picks[:k], y_picks[:k], moments) for k in TABLE
+    ]
+    return {
+        "sizes": list(TABLE),
+        "rho_train": [train for train, _ in found],
+        "rho_test": [test for _, test in found],
+        "x_picks": x_picks[:20],
+        "y_picks": y_picks[:20],
+    }
+
+
+def _beyond(dataset: str) -> Results:
+    """Choose kernel, ridge and rank by correlation on the last sixth of the training rows."""
+    X, Y, X_test, Y_test = _views(dataset)
+    cut = len(X) - len(X) // 6
+    total = _moments(dataset)
+    fitting = Moments.from_arrays(X[:cut], Y[:cut], with_xx=True, target_type="continuous")
+    held, test = [], []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for options in GRID:
+            model = TwoViewProjSe(100, **options).fit_moments(fitting)
+            held.append(model.canonical_correlation_path(X[cut:], Y[cut:], sizes=list(TABLE)))
+        best = np.argmax(held, axis=0)
+        for column, g in enumerate(best):
+            model = TwoViewProjSe(100, **GRID[g]).fit_moments(total)
+            size = [TABLE[column]]
+            test.append(float(model.canonical_correlation_path(X_test, Y_test, sizes=size)[0]))
+    return {
+        "sizes": list(TABLE),
+        "chosen": [GRID[g] for g in best],
+        "rho_held_out": [held[g][i] for i, g in enumerate(best)],
+        "rho_test": test,
+        "rho_held_out_grid": held,
+    }
+
+
+def rows(records: dict[str, Record]) -> list[dict[str, Any]]:
+    """Return one row a data set, method and number of variables."""
+    made = []
+    for record in records.values():
+        found = record.results
+        if not found:
+            continue
+        about = {k: record.parameters[k] for k in ("data", "method")}
+        many = isinstance(found["rho_test"], list)
+        sizes = found["sizes"] if many else ["all"]
+        values = found["rho_test"] if many else [found["rho_test"]]
+        for size, value in zip(sizes, values, strict=True):
+            made.append({**about, "variables": size, "rho_test": value})
+    return made
+
+
+def draw(records: dict[str, Record]) -> Figure | None:
+    """Draw the first canonical correlation against the number of variables of each side."""
+    present = [d for d in DATA if records.get(f"{d}-cca") and records[f"{d}-cca"].results]
+    if not present:
+        return None
+    figure, axes = panels(1, len(present))
+    for axis, dataset in zip(axes[0], present, strict=True):
+        for kernel, colour in zip(KERNELS, COLOURS, strict=False):
+            record = records.get(f"{dataset}-projse-{kernel}")
+            if record is None or not record.results:
+                continue
+            for rows_of, style in (("test", "-"), ("train", ":")):
+                axis.plot(
+                    record.results["sizes"],
+                    record.results[f"rho_{rows_of}"],
+                    style,
+                    color=colour,
+                    marker="." if rows_of == "test" else None,
+                    label=f"ProjSe {kernel}, {rows_of} rows",
+                )
+        beyond = records.get(f"{dataset}-beyond")
+        if beyond is not None and beyond.results:
+            found = beyond.results
+            label = "ProjSe, chosen on held-out rows"
+            axis.plot(found["sizes"], found["rho_test"], "*", color=COLOURS[3], label=label)
+        whole = records[f"{dataset}-cca"].results["rho_test"]
+        axis.axhline(whole, color="black", linewidth=1, label="CCA on all variables, test rows")
+        axis.set(
+            title=TITLES[dataset],
+            xlabel="variables of each view",
+            ylabel="first canonical correlation",
+        )
+        axis.legend(fontsize=7, loc="lower right")
+    return finish(figure)
