@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -31,13 +32,20 @@ DCCA_SETTINGS = {
 
 
 def first_correlation(
-    X: Array, Y: Array, X_test: Array, Y_test: Array, *, ridge: float = 0.0
-) -> tuple[float, float]:
-    """Return the first canonical correlation on the training rows, and on the test rows."""
-    x_mean, y_mean = X.mean(axis=0), Y.mean(axis=0)
-    A, B = X - x_mean, Y - y_mean
-    a, b, rho = _directions(A.T @ A, B.T @ B, A.T @ B, ridge)
-    return rho, _correlation((X_test - x_mean) @ a, (Y_test - y_mean) @ b)
+    X: Array, Y: Array, X_test: Array, Y_test: Array, *, ridges: Sequence[float] = (0.0,)
+) -> tuple[list[float], list[float]]:
+    """Return the first canonical correlation on the training rows, and on the test rows.
+
+    One value a ridge, which is a share of the mean eigenvalue of a view.
+    """
+    A, B = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    products = A.T @ A, B.T @ B, A.T @ B
+    train, test = [], []
+    for ridge in ridges:
+        a, b, rho = _directions(*products, ridge)
+        train.append(rho)
+        test.append(_correlation(X_test @ a, Y_test @ b))
+    return train, test
 
 
 def first_correlation_of(
@@ -67,7 +75,8 @@ def random_feature_correlation(
         )
         mapped.append((sampler.fit_transform(A), sampler.transform(A_test)))
     (A, A_test), (B, B_test) = mapped
-    return first_correlation(A, B, A_test, B_test, ridge=ridge)
+    train, test = first_correlation(A, B, A_test, B_test, ridges=[ridge])
+    return train[0], test[0]
 
 
 def deep_correlation(X: Array, Y: Array, X_test: Array, Y_test: Array) -> tuple[float, float]:
@@ -120,7 +129,8 @@ def deep_correlation(X: Array, Y: Array, X_test: Array, Y_test: Array) -> tuple[
             for pair in (train, test)
             for code in model([torch.from_numpy(A) for A in pair])
         ]
-    return first_correlation(codes[0], codes[1], codes[2], codes[3])
+    train_rho, test_rho = first_correlation(codes[0], codes[1], codes[2], codes[3])
+    return train_rho[0], test_rho[0]
 
 
 def _directions(xx: Array, yy: Array, xy: Array, ridge: float) -> tuple[Array, Array, float]:
