@@ -25,11 +25,11 @@ Array = NDArray[Any]
 NAME = "timeseries"
 KERNELS = ("linear", "poly", "rbf")
 SIZES = {
-    "crop": (2, 5, 10, 15, 20, 23, 30),
-    "thorax": (2, 5, 10, 20, 30, 41),
     "shapesall": (2, 5, 10, 20, 30, 40, 50, 59),
+    "crop": (5, 10, 20, 30),
+    "thorax": (2, 5, 10, 20, 30, 41),
 }
-RANDOM_SIZES = {"crop": (5, 10, 20), "thorax": (5, 10, 20, 41), "shapesall": (5, 10, 20, 40, 59)}
+RANDOM_SIZES = {"shapesall": (5, 10, 20, 40, 59), "crop": (10, 20), "thorax": (5, 10, 20, 41)}
 MEASURES = ("linear_alignment", "rbf_alignment", "linear_accuracy", "rbf_accuracy")
 TITLES = {"crop": "Crop", "thorax": "Thorax", "shapesall": "ShapesAll"}
 AS_PUBLISHED = {"center": False, "scale": False, "center_kernel": True}
@@ -62,7 +62,7 @@ def units(quick: bool) -> list[Unit]:
     return made
 
 
-GRID = {"round_size": [None, 1, 5], "alpha": [0.0, 0.01, 0.1]}
+GRID = {"round_size": [None, 1, 5], "alpha": [0.0, 0.1]}
 """What cross-validation on the training series chooses from, with the number of variables."""
 
 
