@@ -79,9 +79,10 @@ def units(quick: bool) -> list[Unit]:
         for kernel in KERNELS:
             centred = partial(_projse, kernel=kernel, exhausted="stop", **AS_PUBLISHED)
             add("glioma", f"over-variables-{kernel}", centred, True)
-            for loop, first in (("published", False), ("published-first-removed", True)):
-                select = partial(_published, kernel=kernel, remove_first=first)
-                add("glioma", f"{loop}-{kernel}", select, True)
+            select = partial(_published, kernel=kernel, remove_first=False)
+            add("glioma", f"published-{kernel}", select, True)
+        select = partial(_published, kernel="linear", remove_first=True)
+        add("glioma", "published-first-removed-linear", select, True)
     return made
 
 

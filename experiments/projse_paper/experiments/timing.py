@@ -37,7 +37,7 @@ TITLES = {
 def units(quick: bool) -> list[Unit]:
     """Return the units: data × kernel × code."""
     made = []
-    repeats = 1 if quick else 3
+    repeats = 1 if quick else 2
     for dataset in ("mediamill_shape",) if quick else ("cifar100", "mediamill", "mediamill_shape"):
         for kernel in KERNELS:
             for code, measure in (("textbook", _textbook), ("projse", _projse)):

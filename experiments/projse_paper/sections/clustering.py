@@ -162,9 +162,9 @@ def _why(records: dict[str, Record]) -> list[str]:
         )
         for method, label in (
             ("projse", "centred over the samples, unit norm (our default)"),
-            ("over-variables", "centred over the variables instead, not over the samples"),
-            ("published-first-removed", "the same; picks go on past the rank"),
-            ("published", "the same; first pick never taken out: the published code"),
+            ("over-variables", "unit norm, centred over the variables instead"),
+            ("published-first-removed", "as in the file, centred over the variables; no stop"),
+            ("published", "the same, first pick never taken out: the published code"),
         ):
             record = records.get(f"glioma-{method}-{kernel}")
             if record is None:
