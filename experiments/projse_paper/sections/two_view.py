@@ -30,9 +30,10 @@ HOW = {
     "samples-centred-first-kept": "the same, first pick never taken out (published loop)",
     "not-centred": "not centred at all",
     "one-side-centred": "only the first view centred over the samples",
-    "over-variables": "centred over the variables instead",
+    "over-variables": "as they are, centred over the variables",
     "over-variables-first-kept": "the same, first pick never taken out (published code as it is)",
     "both-centred": "centred over samples and variables",
+    "unit-norm-over-variables": "brought to unit norm, then centred over the variables",
 }
 
 
