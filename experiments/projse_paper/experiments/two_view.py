@@ -67,7 +67,7 @@ def units(quick: bool) -> list[Unit]:
         made.append(Unit(NAME, f"{dataset}-{method}", everything, work))
 
     for dataset in ("mnist",) if quick else DATA:
-        sizes = [10, 20, 50, 100] if quick else list(SIZES)
+        sizes = list(TABLE if quick else SIZES)
         for kernel in KERNELS:
             work = partial(_curve, dataset, kernel, sizes, every)
             add(dataset, f"projse-{kernel}", work, kernel=kernel, sizes=sizes)
@@ -102,14 +102,19 @@ def _curve(dataset: str, kernel: str, sizes: list[int], every: int) -> Results:
     start = time.perf_counter()
     model = TwoViewProjSe(100, kernel=kernel).fit(X, Y)
     seconds = time.perf_counter() - start
-    top = [10, 20, 50, 100]
+    x_top, y_top = (
+        [k for k in TABLE if k <= len(picks)] for picks in (model.x_selected_, model.y_selected_)
+    )
     return {
         "fit_seconds": seconds,
         "sizes": sizes,
         "rho_test": model.canonical_correlation_path(X_test, Y_test, sizes=sizes),
         "rho_train": model.canonical_correlation_path(sizes=sizes),
-        "grid_sizes": top,
-        "rho_test_grid": model.canonical_correlation_grid(X_test, Y_test, x_sizes=top, y_sizes=top),
+        "grid_x_sizes": x_top,
+        "grid_y_sizes": y_top,
+        "rho_test_grid": model.canonical_correlation_grid(
+            X_test, Y_test, x_sizes=x_top, y_sizes=y_top
+        ),
         "x_picks": model.x_selected_[:20],
         "y_picks": model.y_selected_[:20],
     }
