@@ -141,7 +141,7 @@ def draw(records: dict[str, Record]) -> Figure | None:
                     if record is not None and record.results:
                         x.append(100 * share)
                         y.append(record.results[score][i])
-                axis.plot(x, y, marker=".", color=COLOURS[i], label=f"{n} picks")
+                axis.plot(x, y, marker=".", color=COLOURS[i], label=f"{n} pick{'s' * (n > 1)}")
             axis.set(title=TITLES[dataset], xlabel="% of the rows", ylabel=label, ylim=(None, 1.02))
             axis.legend(fontsize=7)
     return finish(figure)

@@ -34,6 +34,7 @@ HOW = {
     "over-variables-first-kept": "the same, first pick never taken out (published code as it is)",
     "both-centred": "centred over samples and variables",
     "unit-norm-over-variables": "brought to unit norm, then centred over the variables",
+    "unit-norm-over-live-variables": "the same, pixels that never change left out of that mean",
 }
 
 
@@ -151,12 +152,15 @@ def _why(records: dict[str, Record], dataset: str) -> list[str]:
 
 
 def _subset_note(records: dict[str, Record]) -> str:
-    cca = records.get("mediamill_subset-cca")
-    if cca is None or not cca.results:
+    record = records.get("mediamill_subset-projse-linear")
+    if record is None or not record.results:
         return ""
+    found = record.results
+    best = max(range(len(found["sizes"])), key=lambda i: found["rho_test"][i])
     return (
-        "The MediaMill subset (1500 rows, chosen by others) does not stand in for the paper's "
-        "MediaMill (43907 rows): with 221 variables and so few rows, training correlations are "
-        "near 1, and test correlations fall when variables are added. It shows why ρ must be "
-        "measured on other rows."
+        "The MediaMill subset (1500 training rows, chosen by others) does not stand in for the "
+        f"paper's MediaMill (43907 rows). On its test rows ρ is highest at {found['sizes'][best]} "
+        "variables of each view (linear kernel) and falls after that, while on the training rows "
+        "it goes on rising: with so few rows, more variables fit noise, and selection does as "
+        f"well as CCA on all of them ({source(record)})."
     )
