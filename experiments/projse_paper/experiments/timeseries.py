@@ -58,7 +58,10 @@ def units(quick: bool) -> list[Unit]:
         if not quick:
             published = partial(_projse, kernel="linear", **AS_PUBLISHED)
             add(dataset, "over-variables-linear", published, sizes)
-            add(dataset, "beyond-cv", _chosen, ["chosen"], grid=GRID, cv=3)
+            for method, rule in (("beyond-cv", "1se"), ("beyond-cv-best", "best")):
+                select = partial(_chosen, rule=rule)
+                more = {} if rule == "1se" else {"rule": rule}
+                add(dataset, method, select, ["chosen"], grid=GRID, cv=3, **more)
     return made
 
 
@@ -80,10 +83,11 @@ def _random(X: Array, y: Array, n: int, *, seed: int) -> Array:
     return np.random.default_rng(seed).permutation(X.shape[1])[:n]
 
 
-def _chosen(X: Array, y: Array, n: int) -> tuple[Array, dict[str, Any]]:
+def _chosen(X: Array, y: Array, n: int, *, rule: str) -> tuple[Array, dict[str, Any]]:
     """Choose rounds, ridge and the number of variables by the accuracy of held-out folds.
 
-    Judged by a linear SVM on the training series only.
+    Judged by a linear SVM on the training series only. ``rule``: the fewest variables within one
+    standard error of the best, or the best.
     """
     numbers = [20, 40, 80] if X.shape[1] > 100 else [20, 30, X.shape[1]]
     search = ProjSeCV(
@@ -92,7 +96,7 @@ def _chosen(X: Array, y: Array, n: int) -> tuple[Array, dict[str, Any]]:
         param_grid=GRID,
         cv=3,
         estimator=LinearSVC(random_state=0),
-        rule="1se",
+        rule=rule,
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

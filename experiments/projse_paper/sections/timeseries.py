@@ -48,11 +48,13 @@ def _numbers(records: dict[str, Record], dataset: str) -> str:
         add(f"ProjSe {kernel}", record, SIZES[dataset])
     record = records.get(f"{dataset}-over-variables-linear")
     add("ProjSe linear, centred over the variables (as published)", record, SIZES[dataset])
-    beyond = records.get(f"{dataset}-beyond-cv")
-    if beyond is not None and beyond.results:
-        choice = beyond.results["choice"]
-        setting = ", ".join(f"{k}={v}" for k, v in choice.items() if k != "n_features")
-        add(f"**beyond**: chosen by ProjSeCV ({setting})", beyond, beyond.results["sizes"])
+    for method, rule in (("beyond-cv", "1se"), ("beyond-cv-best", "best")):
+        beyond = records.get(f"{dataset}-{method}")
+        if beyond is not None and beyond.results:
+            choice = beyond.results["choice"]
+            setting = ", ".join(f"{k} {v}" for k, v in choice.items() if k != "n_features")
+            label = f"**beyond**: chosen by ProjSeCV, rule {rule} ({setting})"
+            add(label, beyond, beyond.results["sizes"])
     chance = random_mean(records, dataset)
     draws = [r for n, r in records.items() if n.startswith(f"{dataset}-random-") and r.results]
     for i, size in enumerate(chance.get("sizes", [])):
