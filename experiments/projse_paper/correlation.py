@@ -60,23 +60,20 @@ def first_correlation_of(
     return rho, _correlation(views[2][:, x_picks] @ a, views[3][:, y_picks] @ b)
 
 
-def random_feature_correlation(
-    X: Array, Y: Array, X_test: Array, Y_test: Array, *, n: int, seed: int, ridge: float = 1e-4
-) -> tuple[float, float]:
-    """Correlate random Fourier features of the views (Lopez-Paz et al. 2014).
+def random_features(
+    x: tuple[Array, Array], y: tuple[Array, Array], n: int, seed: int
+) -> list[tuple[Array, Array]]:
+    """Map training and test rows of both views to random Fourier features (Lopez-Paz et al. 2014).
 
-    n features a view for an RBF kernel with σ the mean distance between training rows, and a
-    ridge of a share of the mean eigenvalue.
+    n features a view, for an RBF kernel with σ the mean distance between training rows.
     """
     mapped = []
-    for side, (A, A_test) in enumerate(((X, X_test), (Y, Y_test))):
+    for side, (A, A_test) in enumerate((x, y)):
         sampler = RBFSampler(
             gamma=mean_distance_gamma(A), n_components=n, random_state=10 * seed + side
         )
         mapped.append((sampler.fit_transform(A), sampler.transform(A_test)))
-    (A, A_test), (B, B_test) = mapped
-    train, test = first_correlation(A, B, A_test, B_test, ridges=[ridge])
-    return train[0], test[0]
+    return mapped
 
 
 def deep_correlation(X: Array, Y: Array, X_test: Array, Y_test: Array) -> tuple[float, float]:

@@ -37,6 +37,9 @@ GRID = tuple(
 RIDGES = (0.0, 1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 """Of CCA, as shares of the mean eigenvalue of a view."""
 
+LEAST_ROWS = (0, 10, 100, 1000)
+"""Pixels must be on in so many training rows, in the experiment on rare pixels."""
+
 VARIANTS: dict[str, dict[str, Any]] = {
     "samples-centred": {"center": True, "center_kernel": False, "remove_first": True},
     "samples-centred-first-kept": {"center": True, "center_kernel": False, "remove_first": False},
@@ -81,9 +84,12 @@ def units(quick: bool) -> list[Unit]:
         add(dataset, "cca", partial(_cca, dataset, every), ridges=list(RIDGES))
         for seed in range(1 if quick else 3):
             n = 50 if quick else 500
-            add(dataset, f"rcca-{seed}", partial(_random_features, dataset, n, seed, every), n=n)
+            work = partial(_random_features, dataset, n, seed, every)
+            add(dataset, f"rcca-{seed}", work, n=n, ridges=list(RIDGES[1:]))
         if quick:
             continue
+        if dataset == "mnist":
+            add(dataset, "rare-pixels", partial(_rare, dataset), least_rows=list(LEAST_ROWS))
         add(dataset, "beyond", partial(_beyond, dataset), grid=list(GRID), sizes=list(TABLE))
         for variant, options in VARIANTS.items():
             work = partial(_variant, dataset, options)
@@ -149,11 +155,37 @@ def _cca(dataset: str, every: int) -> Results:
 
 
 def _random_features(dataset: str, n: int, seed: int, every: int) -> Results:
-    views = _views(dataset, every)
+    """CCA of random features, with a ridge chosen on held-out training rows."""
+    X, Y, X_test, Y_test = _views(dataset, every)
+    cut = len(X) - len(X) // 6
+    ridges = RIDGES[1:]
     start = time.perf_counter()
-    train, test = correlation.random_feature_correlation(*views, n=n, seed=seed)
+    (A, A_test), (B, B_test) = correlation.random_features((X, X_test), (Y, Y_test), n, seed)
+    held = correlation.first_correlation(A[:cut], B[:cut], A[cut:], B[cut:], ridges=ridges)[1]
+    best = int(np.argmax(held))
+    train, test = correlation.first_correlation(A, B, A_test, B_test, ridges=[ridges[best]])
     seconds = time.perf_counter() - start
-    return {"seconds": seconds, "rho_test": test, "rho_train": train}
+    return {
+        "seconds": seconds,
+        "rho_test": test[0],
+        "rho_train": train[0],
+        "ridge": ridges[best],
+        "rho_held_out_by_ridge": held,
+    }
+
+
+def _rare(dataset: str) -> Results:
+    """Leave out pixels that are on in few training rows; CCA of the others without a ridge."""
+    X, Y, X_test, Y_test = _views(dataset)
+    x_on, y_on = np.count_nonzero(X, axis=0), np.count_nonzero(Y, axis=0)
+    found: dict[str, list[Any]] = {"n_variables": [], "rho_train": [], "rho_test": []}
+    for least in LEAST_ROWS:
+        x, y = np.flatnonzero(x_on >= least), np.flatnonzero(y_on >= least)
+        train, test = correlation.first_correlation(X[:, x], Y[:, y], X_test[:, x], Y_test[:, y])
+        found["n_variables"].append([len(x), len(y)])
+        found["rho_train"].append(train[0])
+        found["rho_test"].append(test[0])
+    return {"least_rows": list(LEAST_ROWS), "sizes": list(LEAST_ROWS), **found}
 
 
 def _dcca(dataset: str) -> Results:

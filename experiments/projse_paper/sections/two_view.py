@@ -27,14 +27,14 @@ NAMES = {
 }
 HOW = {
     "samples-centred": "centred over the samples (the paper's loop; our default)",
-    "samples-centred-first-kept": "the same, first pick never taken out (published loop)",
+    "samples-centred-first-kept": "centred over the samples, first pick never taken out",
     "not-centred": "not centred at all",
     "one-side-centred": "only the first view centred over the samples",
     "over-variables": "as they are, centred over the variables",
-    "over-variables-first-kept": "the same, first pick never taken out (published code as it is)",
+    "over-variables-first-kept": "as they are, over the variables, first pick never taken out",
     "both-centred": "centred over samples and variables",
     "unit-norm-over-variables": "brought to unit norm, then centred over the variables",
-    "unit-norm-over-live-variables": "the same, pixels that never change left out of that mean",
+    "unit-norm-over-live-variables": "unit norm, centred over the variables that ever change",
 }
 
 
@@ -143,11 +143,30 @@ def _why(records: dict[str, Record], dataset: str) -> list[str]:
             f"Nearest to the paper at all four sizes: *{HOW[nearest]}*. Preparation moves ρ by as "
             "much as the whole difference between the paper's numbers and ours."
         )
-    parts.append(
-        "CCA without a ridge fails on the test rows for a reason that is no fault of CCA's: "
-        "some pixels of either half are on in a handful of training rows only, and a few that "
-        "are on in the same rows correlate perfectly there. A ridge, or selection, is the remedy."
-    )
+    rare = records.get(f"{dataset}-rare-pixels")
+    if rare is not None and rare.results:
+        found = rare.results
+        lines = [
+            [
+                "all pixels" if least == 0 else f"only pixels on in {least} training rows or more",
+                f"{n[0]} + {n[1]}",
+                number(train, 3),
+                number(test, 3),
+                source(rare),
+            ]
+            for least, n, train, test in zip(
+                *(found[k] for k in ("least_rows", "n_variables", "rho_train", "rho_test")),
+                strict=True,
+            )
+        ]
+        parts += [
+            "**CCA without a ridge** is near 0 on the test rows because of pixels that are on in a "
+            "few training rows only: two of them that are on in the same rows correlate perfectly "
+            "there and nowhere else. Without such pixels, and still without a ridge:",
+            table(["CCA on", "variables", "ρ training", "ρ test", "file"], lines),
+            "The same pixels are why residual rounds need a ridge on these data, and why ρ must "
+            "be measured on rows that were not used.",
+        ]
     return parts
 
 
