@@ -54,7 +54,7 @@ def seconds(value: float | None) -> str:
     """Write a time with three figures that matter."""
     if value is None:
         return "–"
-    if value <= 0:
+    if value < 5e-5:
         return "0"
     digits = max(0, 2 - math.floor(math.log10(value)))
     return f"{value:.{min(digits, 4)}f}"

@@ -48,6 +48,12 @@ def laplacian_score(X: Array, n: int, n_classes: int) -> Array:
     return np.asarray(lap_score(X, mode="index"))[:n]
 
 
+def laplacian_score_standardised(X: Array, n: int, n_classes: int) -> Array:
+    """Laplacian score of columns with mean 0 and standard deviation 1."""
+    deviation = X.std(axis=0)
+    return laplacian_score((X - X.mean(axis=0)) / np.where(deviation > 0, deviation, 1), n, 0)
+
+
 def ndfs(X: Array, n: int, n_classes: int) -> Array:
     """NDFS (Li et al. 2012) of skfeature, given up after ``NDFS_SECONDS``.
 

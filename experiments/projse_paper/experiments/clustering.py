@@ -62,6 +62,9 @@ def units(quick: bool) -> list[Unit]:
             add(dataset, f"random-{draw}", partial(rankers.random_columns, seed=draw), seed=draw)
         add(dataset, "variance", rankers.highest_variance)
         add(dataset, "laplacian", rankers.laplacian_score)
+        if not quick:
+            standardised = rankers.laplacian_score_standardised
+            add(dataset, "laplacian-standardised", standardised, True)
         if not quick and dataset != "eleven_tumors":
             add(dataset, "ndfs", rankers.ndfs)
         add(dataset, "beyond-rank", _classes_less_one, rank="clusters - 1")
