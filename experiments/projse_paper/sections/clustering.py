@@ -245,9 +245,9 @@ def _reading(records: dict[str, Record]) -> str:
     verdict = (
         "With the published procedure, and 5 variables read for 10, the paper's NMI(10) comes out "
         f"within two of its standard deviations for: {', '.join(near) or 'no kernel'}. So the "
-        "procedure explains the differences in the first table. The linear NMI(300) lies past the rank: the algorithm as printed makes at most 50 picks there and "
-        "cannot give it, and noise picks differ from machine to machine. What does reach it is "
-        "below."
+        "procedure explains the differences in the first table. The linear NMI(300) lies past the "
+        "rank: the algorithm as printed makes at most 50 picks there and cannot give it, and "
+        "noise picks differ from machine to machine. What does reach it is below."
     )
     return table(header, lines) + "\n\n" + verdict
 
