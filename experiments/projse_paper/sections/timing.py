@@ -20,11 +20,10 @@ def section(records: dict[str, Record]) -> str:
         f"Paper: {paper['place']}. *Textbook* is the paper's algorithm as printed, in numpy, on "
         "this machine; it forms the kernels one after the other. *projse* reads the rows once for "
         "all of them (bytes and class labels as they are, without a one-hot matrix), so the first "
-        "lines have no counterpart of their own. Ours are seconds of the processor, summed over its "
-        "cores, the best of two: the machine was shared with other work, which hardly changes "
-        "them; the paper's are seconds on the clock of ten cores. The paper's lines for picks are read as totals; its CIFAR-100 totals "
-        "include the optional centring (they exceed it by about the sum of the other steps), "
-        "ours do not.",
+        "lines have no counterpart of their own. Ours are seconds of the processor, summed over "
+        "its cores, the best of two: the machine was shared with other work, which hardly changes "
+        "them. The paper's are seconds on the clock of ten cores. Its lines for picks are read as "
+        "totals; on CIFAR-100 they seem to include the optional centring, ours do not.",
     ]
     for dataset, title in TITLES.items():
         for kernel in ("linear", "rbf"):
