@@ -81,7 +81,9 @@ def _made(records: dict[str, dict[str, Record]]) -> str:
         if not found:
             continue
         made = [record.content["made"] for record in found.values()]
-        commands = sorted({entry["command"] for entry in made})
+        whole = {entry["command"].split(" --only")[0] for entry in made}
+        in_parts = any("--only" in entry["command"] for entry in made)
+        commands = [f"`{command}`" for command in sorted(whole)]
         commits = sorted({entry["commit"] or "unknown" for entry in made})
         machines = sorted(
             {
@@ -97,7 +99,7 @@ def _made(records: dict[str, dict[str, Record]]) -> str:
                 str(len(found) - missing),
                 str(missing),
                 f"{total:.1f}",
-                "; ".join(f"`{command}`" for command in commands),
+                "; ".join(commands) + (", in parts with `--only`" if in_parts else ""),
                 ", ".join(commits),
                 "; ".join(machines),
             ]
@@ -105,8 +107,9 @@ def _made(records: dict[str, dict[str, Record]]) -> str:
     header = ["experiment", "units", "not run", "minutes", "commands", "commits", "machine"]
     return "\n\n".join(
         [
-            "How these numbers were made. The machine was shared with other work during the run: "
-            "its times are upper bounds.",
+            "How these numbers were made. Minutes are the sum over the units, on the clock. The "
+            "machine was shared with other work during the run, and several units ran side by "
+            "side: its times are upper bounds.",
             table(header, lines),
         ]
     )

@@ -164,8 +164,7 @@ def _why(records: dict[str, Record], dataset: str) -> list[str]:
             "few training rows only: two of them that are on in the same rows correlate perfectly "
             "there and nowhere else. Without such pixels, and still without a ridge:",
             table(["CCA on", "variables", "ρ training", "ρ test", "file"], lines),
-            "The same pixels are why residual rounds need a ridge on these data, and why ρ must "
-            "be measured on rows that were not used.",
+            "It is also why ρ must be measured on rows that were not used to find it.",
         ]
     return parts
 
