@@ -163,6 +163,7 @@ def draw(records: dict[str, Record]) -> Figure | None:
                 axis.plot(
                     PICKS, found, style, marker=".", color=COLOURS[c], label=f"{code}, {kernel}"
                 )
-        axis.set(title=TITLES[dataset], xlabel="picks", ylabel="seconds", ylim=(0, None))
-        axis.legend(fontsize=7)
+        axis.set(title=TITLES[dataset], xlabel="picks", ylabel="seconds of the processor")
+        axis.set_ylim(0, 1.45 * axis.get_ylim()[1])  # room for the legend
+        axis.legend(fontsize=7, loc="upper right", ncols=2)
     return finish(figure)

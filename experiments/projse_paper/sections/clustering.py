@@ -252,9 +252,9 @@ def _reading(records: dict[str, Record]) -> str:
     far = [line[0] for line in lines if line[0] not in near]
     if far:
         verdict += (
-            f" Not reached: {', '.join(far)}. There the first pick is the same tie, which rounding "
-            "breaks in the published code; the spread over orders of the columns above is as "
-            "large as the gap that is left or nearly so."
+            f" Not reached, and not explained: {', '.join(far)}. Rounding breaks the tie of the "
+            "first pick in the published code, so that its picks need not be those of another "
+            "machine; the spread over orders of the columns above shows what that can do."
         )
     return table(header, lines) + "\n\n" + verdict
 
