@@ -216,8 +216,8 @@ def accumulate_dense(
             # The sums are large: a longer batch spreads the cost of adding to them.
             batch_size = max(batch_size, 1024)
         depth = small_depth(q, p)
-        if depth and not wide:
-            batch_size = max(batch_size // depth, 1) * depth
+        if 0 < depth <= batch_size and not wide:
+            batch_size -= batch_size % depth
     head: Any = slice(0, min(m, max(batch_size, 256)))
     if weight is not None:
         head = np.flatnonzero(weight)[head]

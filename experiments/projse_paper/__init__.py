@@ -1,0 +1,1 @@
+"""The experiments of the ProjSe paper: every table and figure from one command."""
