@@ -755,6 +755,17 @@ def test_memory_of_the_driver_does_not_grow_with_partitions(tmp_path):
     assert many - few < 16 * moments, (few, many)
 
 
+def test_auto_looks_again_given_its_picks(seed):
+    """Variables behind the same outputs: the second is found given the first, in a second pass."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 14))
+    Y = X[:, :2] @ [[2.0, 1.0, -1.0], [1.5, 0.75, -0.75]] + rng.normal(size=(400, 3))
+    want = ProjSe("auto").fit(X, Y)
+    got = ProjSe("auto").fit(da.from_array(X, chunks=(90, 14)), da.from_array(Y, chunks=(90, 3)))
+    assert {0, 1} <= set(want.selected_)
+    check(got, want)
+
+
 def test_two_views(seed):
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(400, 6)), rng.normal(size=(400, 5))

@@ -354,6 +354,9 @@ class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator): 
         with all_or_nothing(self):
             progress = FitProgress(self)
             progress.phase("rows")
+            if rows.n_x is not None:  # what cannot be done is said before the pass
+                remember_columns(self, rows.n_x, rows.feature_names)
+                self._plan(rows.one_view)
             moments = rows.moments(with_xx=self._needs_xx(rows), **options)
             if moments.n_samples < 2:
                 raise ValueError(
@@ -373,16 +376,10 @@ class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator): 
 
     def _needs_xx(self, rows: RowsElsewhere) -> bool:
         """Tell whether it is certain, before the pass, that candidates will be conditioned on."""
-        if rows.one_view or self.center_kernel:
-            return True
-        if rows.n_x is None:
-            return self.include is not None or self.round_size is not None
-        remember_columns(self, rows.n_x, rows.feature_names)
-        plan = self._plan(rows.one_view)
-        n_y = None if self.target_type == "class" else rows.n_y
-        if rows.n_x > XX_COLUMNS or n_y is None or plan.significance is not None:
-            return plan.include.size > 0 or self.round_size is not None
-        return self._n_conditioned(plan, n_y) > 0
+        # Where the pass must tell, a second one follows if it has to.
+        open_ended = self.target_type == "class" or self.n_features_to_select == "auto"
+        n_y = None if open_ended else rows.n_y
+        return self.needs_products(rows.n_x, rows.feature_names, n_y, rows.one_view)
 
     def _fit_moments(
         self,
@@ -412,14 +409,39 @@ class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator): 
         self.moments_ = copy(moments)  # which the caller may go on updating
         self._store(selection, plan, quiet=not strict)
 
-    def needs_products(self, rows: Rows) -> bool:
-        """Whether a selection from moments of such rows needs the products of the candidates."""
+    def needs_products(
+        self,
+        n_x: int | None,
+        names: tuple[str, ...] | None,
+        n_y: int | None,
+        one_view: bool = False,
+    ) -> bool:
+        """Tell whether a selection from moments needs the products of the candidates.
+
+        Parameters
+        ----------
+        n_x, names
+            Number of candidates and their names.
+        n_y : int or None
+            Number of directions of the references.
+        one_view : bool
+            The references are the candidates.
+
+        Returns
+        -------
+        bool
+            Where n_x or n_y is None, or there are more than 8192 candidates, True only when the
+            parameters alone say so.
+        """
+        if one_view or self.center_kernel or self.round_size is not None:
+            return True
+        if self.include is not None and np.size(self.include):
+            return True
+        if n_x is None or n_y is None or n_x > XX_COLUMNS:
+            return False
         selector = clone(self)
-        selector.n_features_in_ = rows.X.shape[1]
-        if rows.feature_names is not None:
-            selector.feature_names_in_ = np.array(rows.feature_names, dtype=object)
-        plan = selector._plan(rows.Y is None)
-        return plan.one_view or selector._n_conditioned(plan, _width(rows.Y)) > 0
+        remember_columns(selector, n_x, names)
+        return selector._n_conditioned(selector._plan(False), n_y) > 0
 
     def _forget_moments(self) -> None:
         if hasattr(self, "moments_"):
@@ -540,13 +562,17 @@ class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator): 
         self.reference_rank_ = selection.reference_rank
         wanted = plan.n_features
         asked = wanted is not None and plan.significance is None
-        if asked and not quiet and len(selected) < (wanted or 0):
-            why = {
-                "no products": "the reference space is used up, and to go on the moments would "
-                "need the products of the candidates (with_xx=True)",
-            }.get(selection.stopped, "nothing that is left adds to them")
+        unsettled = selection.stopped == "no products"
+        if (asked or unsettled) and not quiet and len(selected) < (wanted or 0):
+            why = "nothing that is left adds to them"
+            if unsettled:
+                why = (
+                    "to look for more, given these, the moments would need the products of the "
+                    "candidates (with_xx=True)"
+                )
+            of_wanted = f" of {wanted}" if asked else ""
             warnings.warn(
-                f"Selected {len(selected)} of {wanted} variables: {why}.",
+                f"Selected {len(selected)}{of_wanted} variables: {why}.",
                 RankExhaustedWarning,
                 stacklevel=4,
             )

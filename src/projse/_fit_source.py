@@ -9,14 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from projse._columns import Request
-from projse._fitted import all_or_nothing, remember_columns
+from projse._fitted import all_or_nothing
 from projse._moments import Moments
 from projse._parameters import check_parameters
 from projse._progress import FitProgress, with_callbacks
 from projse._stream import Report, SourceProgress, sum_source
-
-MOST_XX_COLUMNS = 8192
-"""Beyond this many candidates their products are not summed unless moments with them are made."""
 
 
 class FitSourceMixin:
@@ -110,20 +107,14 @@ class FitSourceMixin:
         return self
 
 
-def needs_products(estimator: Any, first: Moments) -> bool:
+def needs_products(estimator: Any, first: Moments) -> Any:
     """Tell from the first rows whether a selection may condition on picks.
 
     More rows can only add directions to the references: where the first rows have enough of them
     for all picks, the products of the candidates are not needed.
     """
-    if first.one_view or estimator.center_kernel:
-        return True
-    remember_columns(estimator, first.n_x, first.feature_names)
-    plan = estimator._plan(False)
-    if plan.include.size:
-        return True
-    conditioned = estimator._n_conditioned(plan, max(_rank(first), 1))
-    return conditioned > 0 and first.n_x <= MOST_XX_COLUMNS
+    n_y = 0 if first.one_view else max(_rank(first), 1)
+    return estimator.needs_products(first.n_x, first.feature_names, n_y, first.one_view)
 
 
 def _rank(moments: Moments) -> int:

@@ -183,7 +183,7 @@ def select(
                 # In a space that picks were taken out of, one of several variables behind the same
                 # outputs may look like chance; given those picks, it does not. So there it is
                 # looked at twice, each time at half the level.
-                second_look = taken > 0 and plan.exhausted == "residual" and gram.has_x_rows
+                second_look = taken > 0 and plan.exhausted == "residual"
                 halved = second_look or (looked_once and not taken)
                 if not pvalue <= plan.significance / (2 if halved else 1):
                     looked_once = second_look

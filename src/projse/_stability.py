@@ -252,9 +252,14 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             return None
         p = rows.X.shape[1]
         q = p if rows.Y is None else rows.Y.shape[1]
-        size = 8 * (q * q + q * p + (p * p if self.selector.needs_products(rows) else p))
+        size = 8 * (q * q + q * p + (p * p if self._needs_products(rows) else p))
         n_blocks = int(np.clip(STACK_BYTES // size, 10, MAX_BLOCKS))
         return n_blocks if groups is None else min(n_blocks, int(groups.max()) + 1)
+
+    def _needs_products(self, rows: Rows) -> bool:
+        n_y = 0 if rows.Y is None else rows.Y.shape[1]
+        names, one_view = rows.feature_names, rows.Y is None
+        return self.selector.needs_products(rows.X.shape[1], names, n_y, one_view)
 
     def _counts(self, n_blocks: int, rng: np.random.Generator) -> Array:
         n_draws = share(self.subsample, n_blocks)
@@ -264,7 +269,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         self, rows: Rows, blocks: list[Array], rng: np.random.Generator
     ) -> list[tuple[Array, Array]]:
         counts = self._counts(len(blocks), rng)
-        with_xx = self.selector.needs_products(rows)
+        with_xx = self._needs_products(rows)
         while True:
             parts = moments_of_blocks(
                 rows,
