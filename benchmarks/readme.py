@@ -72,6 +72,7 @@ def _made_by(made: dict[str, Any]) -> str:
     return (
         f"Made by `{made['command']}` on {made['date']}, commit {machine['commit']}: "
         f"{machine['processor']}, {machine['cores']} cores, {number(machine['memory_gib'])} GiB."
+        + (f" {made['note']}" if made.get("note") else "")
     )
 
 

@@ -231,6 +231,8 @@ def made_by(made: dict[str, Any], entries: list[Any]) -> str:
     """Write where the figures of a suite come from, and which of them not to trust."""
     parts = [f"Made by `{made['command']}`, {made['date']}, in {made['minutes']} minutes.\n"]
     parts.append(machine_lines(made["machine"]) + "\n")
+    if made.get("note"):
+        parts.append(f"**{made['note']}**\n")
     busy = disturbed(entries)
     if busy:
         parts.append(
