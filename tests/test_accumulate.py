@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 import projse._accumulate as accumulate
+import projse._row_sums as row_sums
 from projse import Moments
 
 
@@ -15,7 +16,8 @@ def literal(X, Y, weight):
     X, Y = X.astype(float), Y.astype(float)
     w = np.ones(len(X)) if weight is None else weight
     x, y = X - np.average(X, axis=0, weights=w), Y - np.average(Y, axis=0, weights=w)
-    return {"yy": (y.T * w) @ y, "yx": (y.T * w) @ x, "xx": (x.T * w) @ x}
+    means = {"x_mean": (X - x)[0], "y_mean": (Y - y)[0]}
+    return {"yy": (y.T * w) @ y, "yx": (y.T * w) @ x, "xx": (x.T * w) @ x, **means}
 
 
 def compare(moments, want, tol):
@@ -27,6 +29,8 @@ def compare(moments, want, tol):
         rtol=0,
         atol=tol,
     )
+    assert_allclose(moments.x_mean, want["x_mean"], rtol=tol, atol=tol)
+    assert_allclose(moments.y_mean, want["y_mean"], rtol=tol, atol=tol)
     assert_allclose(moments.xx_diag, np.diag(want["xx"]), rtol=10 * tol)
     assert_allclose(np.diag(moments.yy), np.diag(want["yy"]), rtol=10 * tol)
     if moments.xx is not None:
@@ -38,12 +42,14 @@ def compare(moments, want, tol):
         )
 
 
-@pytest.fixture(params=["as it is", "tiles", "small slices"])
+@pytest.fixture(params=["as it is", "tiles", "small slices", "no thin references"])
 def shape_of_work(request, monkeypatch):
     if request.param == "tiles":
         monkeypatch.setattr(accumulate, "TILE_COLUMNS", 5)
     if request.param == "small slices":
-        monkeypatch.setattr(accumulate, "SMALL_PRODUCT", 40 * 3 * 17)
+        monkeypatch.setattr(row_sums, "SMALL_PRODUCT", 40 * 4 * 17)
+    if request.param == "no thin references":
+        monkeypatch.setattr(row_sums, "THIN_COLUMNS", 0)
 
 
 @pytest.mark.parametrize("with_xx", [False, True])

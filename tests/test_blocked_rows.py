@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import projse._row_sums as row_sums
 from projse import Moments
 from projse._blocked_rows import BlockedRows, block_rows, fill
 from projse._moments import moments_of
@@ -52,18 +53,21 @@ def test_whole_blocks_are_views():
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
-@pytest.mark.parametrize("options", [{}, {"batch_size": 64}, {"batch_size": 10}])
+@pytest.mark.parametrize("options", [{}] + [{"batch_size": size} for size in (256, 64, 10)])
 @pytest.mark.parametrize("with_xx", [True, False])
-def test_moments_are_those_of_the_matrix(seed, dtype, options, with_xx):
+@pytest.mark.parametrize("thin", [0, 32])
+def test_moments_are_those_of_the_matrix(seed, monkeypatch, dtype, options, with_xx, thin):
+    monkeypatch.setattr(row_sums, "THIN_COLUMNS", thin)
     rng = np.random.default_rng(seed)
     X = (10 * rng.normal(size=(700, 6)) + [0, 0, 0, 500, 0, 0]).astype(dtype)
     Y = (10 * rng.normal(size=(700, 3))).astype(dtype)
     weight = rng.integers(1, 4, size=700).astype(float)
-    for w in (None, weight):
+    some = np.where(rng.random(700) < 0.01, 0.0, weight)
+    for w in (None, weight, some):
         got = moments_of(Rows(blocked(X, 64), blocked(Y, 64), w), with_xx=with_xx, **options)
         want = Moments.from_arrays(X.astype(np.float64), Y.astype(np.float64), w, with_xx=with_xx)
         rtol = 1e-4 if dtype == np.float32 else 1e-9
-        for name in ("yx", "yy", "xx_diag", *(("xx",) if with_xx else ())):
+        for name in ("yx", "yy", "x_mean", "y_mean", "xx_diag", *(("xx",) if with_xx else ())):
             expected = getattr(want, name)
             np.testing.assert_allclose(
                 getattr(got, name), expected, rtol=rtol, atol=rtol * np.abs(expected).max()
@@ -87,6 +91,6 @@ def test_values_that_are_not_finite_are_named():
 
 
 def test_a_block_is_a_whole_number_of_slices():
-    assert block_rows(190, 10, 4) == 512
+    assert block_rows(190, 10, 4) == 464
     assert 128 <= block_rows(100_000, 10, 8) <= 8192
     assert 128 <= block_rows(1, 0, 1) <= 8192

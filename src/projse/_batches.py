@@ -27,9 +27,6 @@ CHUNK_BYTES = 1 << 25
 
 CHUNK_ROWS = (1024, 1 << 18)
 
-THIN_Y = 16
-"""Up to this many references are laid out by row: BLAS multiplies thin matrices faster so."""
-
 
 def field_of(column: Any, *, by_default: bool = True) -> Field:
     """Describe a field of an Arrow schema."""
@@ -231,9 +228,6 @@ class _Chunk:
         if self.y is not None:
             rows.Y = BlockedRows(self.y, n)
             rows.target_names = columns.targets
-            if len(columns.targets) <= THIN_Y:
-                rows.Y = np.array(rows.Y[:], order="C")
-                self.buffers.free_array(self.y)
         if columns.labels is not None:
             self._sort_by_label(rows)
         self._start()

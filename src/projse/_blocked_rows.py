@@ -12,16 +12,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse._accumulate import BATCH_BYTES, small_depth
+from projse._accumulate import BATCH_BYTES
+from projse._row_sums import slice_rows
 
 Array = NDArray[Any]
 
 
 def block_rows(n_x: int, n_y: int, itemsize: int) -> int:
-    """Rows of a block: a batch of the engine, in whole slices of its products."""
+    """Rows of a block: a slice of the engine's products, or a batch of it."""
     rows = int(np.clip(BATCH_BYTES // ((n_x + n_y) * itemsize), 128, 8192))
-    depth = small_depth(n_y, n_x)
-    return rows // depth * depth if 0 < depth <= rows else rows
+    return min(slice_rows(n_y, n_x) or rows, rows)
 
 
 class BlockedRows:
@@ -73,6 +73,13 @@ class BlockedRows:
         whole = self.blocks[first : last + 1].transpose(0, 2, 1)
         offset = first * self.block_rows
         return whole.reshape(-1, self.shape[1])[start - offset : stop - offset : step]
+
+    def stack(self, start: int, stop: int, depth: int) -> Array:
+        """Return rows as (slices, depth, columns); a view where slices are blocks or within one."""
+        block, offset = divmod(start, self.block_rows)
+        if depth == self.block_rows and not offset:
+            return self.blocks[block : block + (stop - start) // depth].transpose(0, 2, 1)
+        return self[start:stop].reshape(-1, depth, self.shape[1])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self[:], dtype=dtype)

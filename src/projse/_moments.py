@@ -214,18 +214,24 @@ def moments_of(
     progress: Progress | None = None,
 ) -> Moments:
     """Sum over checked rows."""
-    if with_xx == "auto":
-        with_xx = rows.Y is None or rows.X.shape[1] <= AUTO_XX_COLUMNS
+    products = keeps_products(rows, with_xx)
     if rows.is_sparse:
-        moments = _sparse_moments(rows.counted(), bool(with_xx))
+        moments = _sparse_moments(rows.counted(), products)
     else:
-        moments = _dense_moments(rows, bool(with_xx), n_jobs, batch_size, progress)
+        moments = _dense_moments(rows, products, n_jobs, batch_size, progress)
     return replace(
         moments,
         feature_names=rows.feature_names,
         target_names=rows.target_names,
         classes=rows.classes,
     )
+
+
+def keeps_products(rows: Rows, with_xx: bool | str) -> bool:
+    """Tell whether the products of the candidates are kept; "auto": where they are few."""
+    if with_xx == "auto":
+        return rows.Y is None or rows.X.shape[1] <= AUTO_XX_COLUMNS
+    return bool(with_xx)
 
 
 def _dense_moments(

@@ -10,6 +10,7 @@ import math
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -74,6 +75,8 @@ class ArrowPart(Part):
     """A part that arrives as Arrow record batches."""
 
     remedy = "Restore it or remove it."
+    read_ahead = False
+    """Whether the next batch may be read while the one before is put in place."""
 
     @abstractmethod
     def _fields(self) -> list[Field]: ...
@@ -99,8 +102,9 @@ class ArrowPart(Part):
         reading = replace(reading, batch_rows=n_rows)
         with self._named_errors():
             schema, batches = self._open(reading.columns.all, reading)
+        checked = self._checked(batches)
         yield from rows_of(
-            self._checked(batches),
+            _one_ahead(checked) if self.read_ahead and reading.threads else checked,
             [field_of(column) for column in schema],
             reading.columns,
             missing=reading.missing,
@@ -128,6 +132,16 @@ class ArrowPart(Part):
         except (pa.ArrowException, OSError, EOFError) as error:
             reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
             raise SourceError(f"{self.label} cannot be read: {reason}. {self.remedy}") from error
+
+
+def _one_ahead(batches: Iterator[Any]) -> Iterator[Any]:
+    """Hand out batches, and read the next one meanwhile."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, batches, None)
+        while (batch := coming.result()) is not None:
+            coming = pool.submit(next, batches, None)
+            yield batch
+            del batch
 
 
 class FilePart(ArrowPart):
@@ -180,6 +194,7 @@ class ParquetPart(FilePart):
     """A Parquet file: decoded a few rows of each column at a time, whatever its row groups."""
 
     remedy = "It may be cut short or no Parquet file: restore it or remove it."
+    read_ahead = True
 
     def _file(self) -> Any:
         import_arrow()
@@ -248,6 +263,7 @@ class CsvPart(FilePart):
         "Repair the line, store the column as one type, or leave the file out; pyarrow.csv has "
         "options for other dialects, and what it opens can be passed here."
     )
+    read_ahead = True
 
     def _options(self) -> dict[str, Any]:
         import pyarrow.csv as csv

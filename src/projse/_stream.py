@@ -14,9 +14,11 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 
+import scipy.sparse as sp
+
 from projse._batches import Buffers
 from projse._columns import Columns, Request, check_same, choose
-from projse._moments import Moments, moments_of
+from projse._moments import Moments, keeps_products, moments_of
 from projse._parameters import check_pass_options
 from projse._parts import Part, Reading
 from projse._source import Rows
@@ -27,6 +29,9 @@ from projse.sources import open_source
 
 CHUNKS_AHEAD = 2
 """Chunks that wait to be multiplied while the next one is read."""
+
+READING = 40
+"""What reading a value from a file costs, in multiplications."""
 
 
 @dataclass(frozen=True)
@@ -404,9 +409,15 @@ class _Multiplier:
         return self._sum(rows, self.with_xx)
 
     def _sum(self, rows: Rows, with_xx: bool | str) -> Moments:
-        # Rows that lie in blocks are fastest a block at a time.
-        batch_size = self.batch_size or getattr(rows.X, "block_rows", None)
-        return moments_of(rows, with_xx=with_xx, n_jobs=self.n_threads, batch_size=batch_size)
+        n_jobs = self._share(rows, keeps_products(rows, with_xx))
+        return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=self.batch_size)
+
+    def _share(self, rows: Rows, with_xx: bool) -> int:
+        """Return how many threads may multiply, so that reading has its share of the cores."""
+        n_x = rows.X.shape[1]
+        n_y = 0 if rows.Y is None or sp.issparse(rows.Y) else rows.Y.shape[1]
+        work = (n_x * (n_y + 2 + with_xx * n_x) + n_y**2) / (n_x + n_y)
+        return max(round(self.n_threads * work / (work + READING)), 1)
 
 
 def _named(parts: list[Part]) -> str:
