@@ -194,7 +194,7 @@ def spark_case(quick: bool) -> list[Row]:
                         ProjSe(N_PICKS).fit_spark(df, features=features, targets=targets).selected_
                     ),
                 },
-                repeats=1 if quick else 5,
+                repeats=1 if quick else 3,
             )
     return [
         overhead_row("spark", "spark", measured, n_partitions, rows, trivial)
