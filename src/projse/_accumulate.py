@@ -16,13 +16,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse._row_sums import ClassSum, RowSum, Sums, slice_rows
+from projse._row_sums import BlockSum, ClassSum, RowSum, Sums, small_depth
 from projse._threads import effective_n_threads, ordered_map
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
-BATCH_BYTES = 3 << 18
+BATCH_BYTES = 1 << 20
 """Rows of [Y X] that one batch holds, in bytes: with its squares, a core's second-level cache."""
 
 BLOCKS_BYTES = 3 << 20
@@ -110,6 +110,7 @@ def accumulate_dense(
     q = 0 if Y is None else Y.shape[1]
     if dtype is None:
         dtype = product_dtype(X, None if sparse_y else Y)
+    block = 0 if sparse_y else getattr(X, "block_rows", 0)
     by_class = codes is not None and m >= ROWS_A_CLASS * q
     # Sums over classes do little with each value: fewer and longer loops are worth more than cache.
     tile_columns = 4 * TILE_COLUMNS if by_class else TILE_COLUMNS
@@ -120,17 +121,17 @@ def accumulate_dense(
     if batch_size is None:
         width = p // n_tiles + (0 if sparse_y else q)
         size = BATCH_BYTES
-        if block := getattr(X, "block_rows", 0):
+        if block:
             size = BLOCKS_BYTES
             width += p * q // block  # the product of each block is kept until the end of the batch
         batch_size = int(np.clip(size // (width * dtype.itemsize), 128, 8192))
         if wide and not by_class:
             # The sums are large: a longer batch spreads the cost of adding to them.
             batch_size = max(batch_size, 1024)
-        whole = getattr(X, "block_rows", 0) or (0 if wide else slice_rows(q, p))
+        whole = block or (0 if wide else small_depth(q, p))
         if 0 < whole <= batch_size:
             batch_size -= batch_size % whole
-    head: Any = slice(0, min(m, max(batch_size, 256)))
+    head: Any = slice(0, min(m, max(min(batch_size, 1024), 256)))
     if weight is not None:
         head = np.flatnonzero(weight)[head]
     x_shift = choose_shift(X[head], dtype)
@@ -145,16 +146,17 @@ def accumulate_dense(
     work = m * (p * (q + 2 + (p if with_xx else 0)) + q * q)
     n_threads = 1 if work < SMALL_PASS else effective_n_threads(n_jobs)
     n_batches = -(-n_rows // batch_size)
-    n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // 2))
+    n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // (2 if block else 4)))
     edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [n_rows]
 
-    def row_sum(columns: slice) -> RowSum | ClassSum:
+    def row_sum(columns: slice) -> RowSum | BlockSum | ClassSum:
         # All of C_XX takes each tile with the columns from its first one on: half the products.
         used = slice(columns.start, p) if with_xx else columns
         shift = None if x_shift is None else x_shift[used]
         if order is not None and codes is not None:
             return ClassSum(X[:, used], codes, weight, order, shift, dtype, batch_size)
-        return RowSum(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
+        kind = BlockSum if block else RowSum
+        return kind(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
 
     if wide:
         total = Sums.zeros(p, q, with_xx)
@@ -172,7 +174,7 @@ def accumulate_dense(
             for columns in tiles:
                 total.xx[columns, columns.stop :] = total.xx[columns.stop :, columns].T
     else:
-        idle: list[RowSum | ClassSum] = []
+        idle: list[RowSum | BlockSum | ClassSum] = []
 
         def stripe(i: int) -> Sums:
             # One for each thread: new memory costs as much as the rows that fit in it.

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse._accumulate import BATCH_BYTES
-from projse._row_sums import slice_rows
+from projse._row_sums import small_depth
 
 Array = NDArray[Any]
 
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 def block_rows(n_x: int, n_y: int, itemsize: int) -> int:
     """Rows of a block: a slice of the engine's products, or a batch of it."""
     rows = int(np.clip(BATCH_BYTES // ((n_x + n_y) * itemsize), 128, 8192))
-    return min(slice_rows(n_y, n_x) or rows, rows)
+    return min(small_depth(n_y + 1, n_x) or rows, rows)
 
 
 class BlockedRows:

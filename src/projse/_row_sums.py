@@ -22,8 +22,8 @@ Array = NDArray[Any]
 SMALL_PRODUCT = 1_000_000
 """OpenBLAS multiplies without repacking while rows × columns × depth stay within this."""
 
-THIN_COLUMNS = 32
-"""Up to this many references are copied beside a column of ones: one product then gives all."""
+THIN_COLUMNS = 16
+"""Up to this many references are laid out by row: BLAS multiplies thin matrices faster so."""
 
 
 @dataclass
@@ -126,6 +126,11 @@ class _Stacks:
             np.subtract(stack, shifts, out=out, casting="unsafe")
         return whole
 
+    def rows(self, start: int, stop: int) -> Array:
+        """Return rows as a matrix."""
+        rows: Array = self.array[start:stop] if self.direct else self(start, stop, stop - start)[0]
+        return rows
+
 
 def _blas_ready(array: Array) -> bool:
     """Tell whether BLAS can read row slices of the array without a copy."""
@@ -138,11 +143,7 @@ def _blas_ready(array: Array) -> bool:
 
 
 class RowSum:
-    """Adds runs of rows to sums, batch by batch, in float64 whatever the products are in.
-
-    A batch is a stack of matrices: one, or the blocks that the rows lie in. One call multiplies
-    the whole stack, because threads run side by side only while they are inside such calls.
-    """
+    """Adds runs of rows to sums, batch by batch, in float64 whatever the products are in."""
 
     def __init__(
         self,
@@ -155,44 +156,172 @@ class RowSum:
         batch_size: int,
     ) -> None:
         size = min(batch_size, max(X.shape[0], 1))
-        self.weight, self.dtype = weight, dtype
-        self.batch_size = batch_size
-        self.block = min(getattr(X, "block_rows", batch_size), batch_size)
+        self.weight, self.dtype, self.batch_size = weight, dtype, batch_size
         self.x_stacks = _Stacks(X, x_shift, dtype, size)
         self.sparse_y = self.y_stacks = None
-        self.thin, self.n_y = False, 0
+        self.n_y = 0
         if sp.issparse(Y):
             self.sparse_y = Y
         elif Y is not None:
-            self.thin = Y.shape[1] <= THIN_COLUMNS
-            self.n_y = Y.shape[1] + self.thin
-            self.y_stacks = _Stacks(Y, y_shift, dtype, size, with_ones=self.thin)
-        self.ones = np.ones((1, 1, size), dtype=dtype)
-        self.work = np.empty(0, dtype=dtype)
-        self.products: dict[tuple[int, ...], _Products] = {}
-
-    def _products(self, shape: tuple[int, ...]) -> _Products:
-        """Return the sums of batches of this shape; all share their memory."""
-        found = self.products.get(shape)
-        if found is None:
-            if len(self.products) > 3:
-                self.products.clear()  # rows of weight 0 leave batches of many lengths
-            found = self.products[shape] = _Products(shape, self.n_y, self.dtype, self.work)
-            self.work = found.work
-        return found
+            self.n_y = Y.shape[1]
+            # Thin references that do not lie by row are copied in any case.
+            thin = self.n_y <= THIN_COLUMNS and Y.strides[0] < Y.strides[1]
+            self.y_stacks = _Stacks(Y, y_shift, dtype, size, with_ones=thin)
+        self.ones = np.ones(size, dtype=dtype)
+        self.work = _Work(size, self.n_y + 1, X.shape[1], dtype)
 
     def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
         """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
-        weight = self.weight
-        for begin, end, depth in _pieces(start, stop, self.batch_size, self.block):
-            x = self.x_stacks(begin, end, depth)
+        weight, work, p = self.weight, self.work, len(sums.x)
+        for begin in range(start, stop, self.batch_size):
+            end = min(begin + self.batch_size, stop)
+            x = self.x_stacks.rows(begin, end)
             y: Any = None
             if self.sparse_y is not None:
                 y = self.sparse_y[begin:end]
             elif self.y_stacks is not None:
-                y = self.y_stacks(begin, end, depth)
+                y = self.y_stacks.rows(begin, end)
             if weight is None:
-                w = self.ones[:, :, :depth]
+                w = self.ones[: end - begin]
+                sums.weight += end - begin
+            else:
+                w = weight[begin:end]
+                counted = w > 0
+                if not counted.all():
+                    # A row of weight 0 is gone, whatever it holds.
+                    w, x = w[counted], x[counted]
+                    y = y if y is None else y[counted]
+                sums.weight += float(w.sum())
+                w = w.astype(self.dtype)
+            sums.n_samples += len(w)
+            wider = x
+            if x.shape[1] > p:
+                x = x[:, :p]
+            # First: plain loops bring rows into the cache faster than products.
+            if sums.xx is None:
+                sums.xx_diag += work.squares(w, x)
+            if self.sparse_y is not None:
+                sums.x += work.sums(w, x)
+                if with_y:
+                    sums.y += y.T @ w
+                left = y if weight is None else y.multiply(w[:, None]).tocsr()
+                sums.yx += left.T @ x
+            elif y is not None:
+                left = y if weight is None else y * w[:, None]
+                if y.shape[1] > self.n_y:
+                    _add_with_ones(
+                        sums, work.cross(left, x), work.second(left, y) if with_y else None
+                    )
+                else:
+                    sums.x += work.sums(w, x)
+                    if with_y:
+                        sums.y += work.sums(w, y)
+                    sums.yx += work.cross(left, x)
+                    if with_y:
+                        sums.yy += work.second(left, y)
+            else:
+                sums.x += work.sums(w, x)
+            if sums.xx is not None:
+                left = wider if weight is None else wider * w[:, None]
+                product = left.T @ x
+                sums.xx += product
+                sums.xx_diag += np.diagonal(product)
+
+
+def _add_with_ones(sums: Sums, cross: Array, second: Array | None) -> None:
+    """Add products of ``[1 Y]``: their first row are the sums of the columns."""
+    sums.x += cross[0]
+    sums.yx += cross[1:]
+    if second is not None:
+        sums.y += second[0, 1:]
+        sums.yy += second[1:, 1:]
+
+
+class _Work:
+    """Sums over the rows of a batch, in memory that is used again from batch to batch.
+
+    What is handed out is overwritten by the next call.
+    """
+
+    def __init__(self, rows: int, q: int, p: int, dtype: np.dtype[Any]) -> None:
+        depth = small_depth(q, p)
+        n = max(rows // depth, 1) if depth else 1
+        self.memory = np.empty(max(rows, n * q) * p, dtype=dtype)
+        self.line = np.empty(max(p, q), dtype=dtype)
+        self.product = np.empty(q * p, dtype=dtype)
+        self.square = np.empty(q * q, dtype=dtype)
+
+    def sums(self, w: Array, x: Array) -> Array:
+        """Return the weighted sums of the columns."""
+        return np.matmul(w, x, out=self.line[: x.shape[1]])
+
+    def squares(self, w: Array, x: Array) -> Array:
+        """Return the weighted sums of the columns' squares."""
+        # Not by einsum, which lets no other thread run.
+        out = self.memory[: x.size]
+        by_column = x.strides[0] < x.strides[1]
+        out = out.reshape(x.shape[::-1]).T if by_column else out.reshape(x.shape)
+        return np.matmul(w, np.multiply(x, x, out=out), out=self.line[: x.shape[1]])
+
+    def cross(self, y: Array, x: Array) -> Array:
+        """Return ``yᵀx``, in slices that are small for BLAS: a quarter faster at 100 × 100."""
+        rows, p = x.shape
+        q = y.shape[1]
+        product = self.product[: q * p].reshape(q, p)
+        depth = small_depth(q, p)
+        n = rows // depth if depth else 0
+        if n < 2:
+            return np.matmul(y.T, x, out=product)
+        whole = n * depth
+        slices = self.memory[: n * q * p].reshape(n, q, p)
+        np.matmul(
+            y[:whole].reshape(n, depth, q).transpose(0, 2, 1),
+            x[:whole].reshape(n, depth, p),
+            out=slices,
+        )
+        np.add.reduce(slices, axis=0, out=product)
+        if whole < rows:
+            product += y[whole:].T @ x[whole:]
+        return product
+
+    def second(self, left: Array, y: Array) -> Array:
+        """Return ``yᵀy``, one of them weighted."""
+        q = y.shape[1]
+        return np.matmul(left.T, y, out=self.square[: q * q].reshape(q, q))
+
+
+class BlockSum:
+    """Adds rows that lie in blocks (:class:`projse._blocked_rows.BlockedRows`).
+
+    A batch is a stack of whole blocks, (n, rows, columns), and one call multiplies all of it.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Any,
+        weight: Array | None,
+        x_shift: Array | None,
+        y_shift: Array | None,
+        dtype: np.dtype[Any],
+        batch_size: int,
+    ) -> None:
+        self.weight, self.dtype, self.batch_size = weight, dtype, batch_size
+        self.block = min(X.block_rows, batch_size)
+        size = min(batch_size, max(X.shape[0], 1))
+        self.x_stacks = _Stacks(X, x_shift, dtype, size)
+        # References that come along are put beside a column of ones: one product then gives all.
+        self.y_stacks = None if Y is None else _Stacks(Y, y_shift, dtype, size, with_ones=True)
+        self.ones = np.ones((1, 1, size), dtype=dtype)
+
+    def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
+        """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
+        weight, p = self.weight, len(sums.x)
+        for begin, end, rows in _pieces(start, stop, self.batch_size, self.block):
+            x = self.x_stacks(begin, end, rows)
+            y = None if self.y_stacks is None else self.y_stacks(begin, end, rows)
+            if weight is None:
+                w = self.ones[:, :, :rows]
                 sums.n_samples += end - begin
                 sums.weight += end - begin
             else:
@@ -200,52 +329,20 @@ class RowSum:
                 sums.n_samples += w.size
                 sums.weight += float(w.sum())
                 w = w.astype(self.dtype)
-            wider = x
-            if x.shape[2] > len(sums.x):
-                x = x[:, :, : len(sums.x)]
-            products = self._products(x.shape)
-            # First: plain loops bring rows into the cache faster than products.
+            wider, x = x, x[:, :, :p]
             if sums.xx is None:
-                sums.xx_diag += products.squares(w, x, weight is not None)
-            if not self.thin:
-                sums.x += products.sum_x(w, x)
-            if self.sparse_y is not None:
-                flat = self.ones[0, 0, : end - begin] if weight is None else w.ravel()
-                _add_sparse(sums, y, x.reshape(-1, x.shape[2]), flat, with_y=with_y)
-            elif y is not None:
-                self._add_dense(sums, products, y, x, w, with_y=with_y)
+                sums.xx_diag += _block_squares(x, None if weight is None else w)
+            if y is None:
+                sums.x += np.matmul(w, x).sum(axis=0)[0]
+            else:
+                left = (y if weight is None else y * w.transpose(0, 2, 1)).transpose(0, 2, 1)
+                second = np.matmul(left, y).sum(axis=0) if with_y else None
+                _add_with_ones(sums, np.matmul(left, x).sum(axis=0), second)
             if sums.xx is not None:
                 left = wider if weight is None else wider * w.transpose(0, 2, 1)
-                product = _first_axis_sum(np.matmul(left.transpose(0, 2, 1), x))
+                product = np.matmul(left.transpose(0, 2, 1), x).sum(axis=0)
                 sums.xx += product
                 sums.xx_diag += np.diagonal(product)
-
-    def _add_dense(
-        self, sums: Sums, products: _Products, y: Array, x: Array, w: Array, *, with_y: bool
-    ) -> None:
-        """Add the products with dense references; thin ones bring the sums along."""
-        left = y if self.weight is None else y * w.transpose(0, 2, 1)
-        if with_y and not self.thin:
-            sums.y += products.sum_y(w, y)
-        product = products.cross(left, x)
-        if self.thin:
-            sums.x += product[0]
-            product = product[1:]
-        sums.yx += product
-        if not with_y:
-            return
-        second = products.second(left, y)
-        if self.thin:
-            sums.y += second[0, 1:]
-            second = second[1:, 1:]
-        sums.yy += second
-
-
-def _add_sparse(sums: Sums, y: sp.csr_array, x: Array, w: Array, *, with_y: bool) -> None:
-    """Add the products with sparse references."""
-    if with_y:
-        sums.y += y.T @ w
-    sums.yx += (y.multiply(w[:, None]).tocsr() if (w != 1).any() else y).T @ x
 
 
 def _pieces(start: int, stop: int, batch_size: int, block: int) -> Iterator[tuple[int, int, int]]:
@@ -260,87 +357,20 @@ def _pieces(start: int, stop: int, batch_size: int, block: int) -> Iterator[tupl
 
 
 def _counted(x: Array, y: Any, weight: Array) -> tuple[Array, Any, Array]:
-    """Leave out rows of weight 0, whatever they hold; weights get the shape (slices, 1, depth)."""
+    """Leave out rows of weight 0, whatever they hold; weights get the shape (n, 1, rows)."""
     counted = weight > 0
     if counted.all():
         return x, y, weight.reshape(x.shape[0], 1, x.shape[1])
     if y is not None:
-        y = y[counted] if sp.issparse(y) else y.reshape(-1, y.shape[2])[counted][None]
+        y = y.reshape(-1, y.shape[2])[counted][None]
     return x.reshape(-1, x.shape[2])[counted][None], y, weight[counted][None, None]
 
 
-class _Products:
-    """Sums over the rows of a stack, in memory that is used again from batch to batch.
-
-    Stacks of X have the shape ``shape``: (n, depth, columns); weights (n or 1, 1, depth). What is
-    handed out is overwritten by the next call.
-    """
-
-    def __init__(
-        self, shape: tuple[int, ...], q: int, dtype: np.dtype[Any], work: Array | None = None
-    ) -> None:
-        n, rows, p = shape
-        self.depth = rows
-        if n == 1 and 0 < 2 * small_depth(q, p) <= rows:
-            self.depth = small_depth(q, p)
-            n = rows // self.depth
-        size = max(shape[0] * rows, n * q) * p
-        self.work = np.empty(size, dtype=dtype) if work is None or work.size < size else work
-        self.squares_by_row = self.work[: shape[0] * rows * p].reshape(shape)
-        self.squares_by_column = self.squares_by_row.reshape(shape[0], p, rows).transpose(0, 2, 1)
-        self.slices = self.work[: n * q * p].reshape(n, q, p)
-        self.product = np.empty((q, p), dtype=dtype)
-        self.x_sums = np.empty((shape[0], 1, p), dtype=dtype)
-        self.y_sums = np.empty((shape[0], 1, q), dtype=dtype)
-        self.seconds = np.empty((shape[0], q, q), dtype=dtype)
-        self.norms = np.empty((shape[0], p, 1, 1), dtype=dtype)
-
-    def sum_x(self, w: Array, x: Array) -> Array:
-        """Return the weighted sums of the columns of X."""
-        return _first_axis_sum(np.matmul(w, x, out=self.x_sums))[0]
-
-    def sum_y(self, w: Array, y: Array) -> Array:
-        """Return the weighted sums of the columns of Y."""
-        return _first_axis_sum(np.matmul(w, y, out=self.y_sums))[0]
-
-    def squares(self, w: Array, x: Array, weighted: bool) -> Array:
-        """Return the weighted sums of the squares of X."""
-        by_column = x.strides[1] < x.strides[2]
-        if by_column and not weighted:
-            columns = x.transpose(0, 2, 1)
-            np.matmul(columns[:, :, None], columns[..., None], out=self.norms)
-            return _first_axis_sum(self.norms[..., 0, 0])
-        # Not by einsum, which lets no other thread run.
-        squares = self.squares_by_column if by_column else self.squares_by_row
-        return self.sum_x(w, np.multiply(x, x, out=squares))
-
-    def cross(self, y: Array, x: Array) -> Array:
-        """Return ``yᵀx``, in slices that are small for BLAS: a quarter faster at 100 × 100."""
-        n, rows, p = x.shape
-        if n > 1:
-            np.matmul(y.transpose(0, 2, 1), x, out=self.slices)
-            return np.add.reduce(self.slices, axis=0, out=self.product)
-        y, x = y[0], x[0]
-        if rows == self.depth:
-            return np.matmul(y.T, x, out=self.product)
-        n, left = divmod(rows, self.depth)
-        np.matmul(
-            y[: rows - left].reshape(n, self.depth, -1).transpose(0, 2, 1),
-            x[: rows - left].reshape(n, self.depth, p),
-            out=self.slices,
-        )
-        product: Array = np.add.reduce(self.slices, axis=0, out=self.product)
-        if left:
-            product += y[rows - left :].T @ x[rows - left :]
-        return product
-
-    def second(self, left: Array, y: Array) -> Array:
-        """Return ``yᵀy``, one of them weighted."""
-        return _first_axis_sum(np.matmul(left.transpose(0, 2, 1), y, out=self.seconds))
-
-
-def _first_axis_sum(array: Array) -> Array:
-    return array[0] if len(array) == 1 else np.add.reduce(array, axis=0)
+def _block_squares(x: Array, w: Array | None) -> Array:
+    """Return the sums of squares of the columns: as products of each column with itself."""
+    columns = x.transpose(0, 2, 1)
+    weighted = columns if w is None else columns * w
+    return np.matmul(weighted[:, :, None], columns[..., None])[..., 0, 0].sum(axis=0)
 
 
 class ClassSum:
@@ -394,11 +424,6 @@ class ClassSum:
                     sums.y[labels[a]] += float(w[a:b].sum(dtype=np.float64))
             sums.n_samples += len(batch)
             sums.weight += float(w.sum(dtype=np.float64))
-
-
-def slice_rows(q: int, p: int) -> int:
-    """Rows of a slice of the products of q references with p candidates; 0: do not slice."""
-    return small_depth(q + (0 < q <= THIN_COLUMNS), p)
 
 
 def small_depth(q: int, p: int) -> int:
