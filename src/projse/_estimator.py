@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from copy import copy
 from dataclasses import replace
 from typing import Any, Self
@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from projse._covariates import append_covariates
+from projse._fit_elsewhere import FitElsewhereMixin
 from projse._fit_source import FitSourceMixin
 from projse._fitted import all_or_nothing, remember_columns
 from projse._kernel import FeatureGram
 from projse._moments import AUTO_XX_COLUMNS, Moments, moments_of
 from projse._parameters import check_parameters, column_indices, is_whole, plain_rank
-from projse._partitions import XX_COLUMNS, RowsElsewhere
+from projse._partitions import XX_COLUMNS
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._routes import KernelSpec, from_moments, from_rows
 from projse._selection import Plan, Selection, select
@@ -29,7 +30,13 @@ from projse.exceptions import RankExhaustedWarning
 Array = NDArray[Any]
 
 
-class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator):  # type: ignore[misc]
+class ProjSe(
+    FitSourceMixin,
+    FitElsewhereMixin,
+    RowSelector,
+    CallbackSupportMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
     """Select the candidates that best explain a whole set of references, without repetition.
 
     A candidate's score is the share of it that lies in the space the references span,
@@ -307,79 +314,6 @@ class ProjSe(FitSourceMixin, RowSelector, CallbackSupportMixin, BaseEstimator): 
             remember_columns(self, moments.n_x, moments.feature_names)
             self._fit_moments(moments, self._plan(moments.one_view), strict=True)
         return self
-
-    def fit_spark(
-        self,
-        df: Any,
-        *,
-        features: str | Sequence[str],
-        targets: str | Sequence[str] | None = None,
-        weight: str | None = None,
-        class_target: str | None = None,
-    ) -> Self:
-        """Select from columns of a Spark DataFrame; its workers sum the rows.
-
-        Parameters
-        ----------
-        df : pyspark.sql.DataFrame
-        features, targets, weight, class_target
-            As in :func:`projse.spark.moments`. Without targets and class_target: one view.
-
-        Returns
-        -------
-        self : object
-        """
-        from projse._spark_rows import SparkRows
-
-        check_parameters(self)
-        return self._fit_elsewhere(SparkRows.of(df, features, targets, weight, class_target))
-
-    def _fit_elsewhere(self, rows: RowsElsewhere, covariates: Any = None) -> Self:
-        """Fit to rows that are summed where they lie: in one pass, or two where that is needed."""
-        for refused, remedy in (
-            (callable(self.kernel), "a callable kernel needs all rows in one place"),
-            (self.solver == "qr", "solver='qr' factors rows in one place; use solver='auto'"),
-            (
-                covariates is not None,
-                "covariates are not taken; append them to X and name them in include",
-            ),
-        ):
-            if refused:
-                raise ValueError(f"With rows on a cluster, {remedy}.")
-        options: Any = {
-            "target_type": self.target_type,
-            "n_jobs": self.n_jobs,
-            "batch_size": self.batch_size,
-        }
-        with all_or_nothing(self):
-            progress = FitProgress(self)
-            progress.phase("rows")
-            if rows.n_x is not None:  # what cannot be done is said before the pass
-                remember_columns(self, rows.n_x, rows.feature_names)
-                self._plan(rows.one_view)
-            moments = rows.moments(with_xx=self._needs_xx(rows), **options)
-            if moments.n_samples < 2:
-                raise ValueError(
-                    f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
-                    "needs at least 2."
-                )
-            progress.phase("picks")
-            remember_columns(self, moments.n_x, moments.feature_names)
-
-            def with_xx() -> Moments:
-                return rows.moments(with_xx=True, **options)
-
-            again = with_xx if moments.n_x <= XX_COLUMNS else None
-            self._fit_moments(moments, self._plan(rows.one_view), strict=True, again=again)
-            progress.end()
-        return self
-
-    def _needs_xx(self, rows: RowsElsewhere) -> bool:
-        """Tell whether it is certain, before the pass, that candidates will be conditioned on."""
-        # Where the pass must tell, a second one follows if it has to.
-        open_ended = self.target_type == "class" or self.n_features_to_select == "auto"
-        n_y = None if open_ended else rows.n_y
-        return self.needs_products(rows.n_x, rows.feature_names, n_y, rows.one_view)
 
     def _fit_moments(
         self,
