@@ -79,7 +79,7 @@ class BlockedRows:
         block, offset = divmod(start, self.block_rows)
         if depth == self.block_rows and not offset:
             return self.blocks[block : block + (stop - start) // depth].transpose(0, 2, 1)
-        return self[start:stop].reshape(-1, depth, self.shape[1])
+        return self[start:stop].reshape((stop - start) // depth, depth, self.shape[1])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         return np.array(self[:], dtype=dtype)

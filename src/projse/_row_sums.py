@@ -104,13 +104,13 @@ class _Stacks:
 
     def __call__(self, start: int, stop: int, depth: int) -> Array:
         """Return rows as an array of shape (n, depth, columns)."""
+        n, columns = (stop - start) // depth, self.n_columns + self.with_ones
         if self.stacked:
             stack: Array = self.array.stack(start, stop, depth)
         else:
-            stack = self.array[start:stop].reshape(-1, depth, self.n_columns)
+            stack = self.array[start:stop].reshape(n, depth, self.n_columns)
         if self.direct:
             return stack
-        n, columns = (stop - start) // depth, self.n_columns + self.with_ones
         whole = self.buffer[: (stop - start) * columns]
         if self.by_column:
             whole = whole.reshape(n, columns, depth).transpose(0, 2, 1)
