@@ -50,7 +50,9 @@ def _margin(row: Row) -> tuple[float, float, float] | None:
         return None
     low, high = row.low or row.value, row.high or row.value
     if row.at_most is not None:
-        return row.at_most / row.value, row.at_most / high, row.at_most / low
+        # A time below its baseline leaves nothing to divide by: drawn as ten times better.
+        value, high, low = (v if v > 0 else row.at_most / 10 for v in (row.value, high, low))
+        return row.at_most / value, row.at_most / high, row.at_most / low
     if row.at_least is not None:
         return row.value / row.at_least, low / row.at_least, high / row.at_least
     return None

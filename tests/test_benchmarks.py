@@ -42,3 +42,11 @@ def test_textbook_baseline_picks_what_the_selector_picks(seed, kernel):
     picks = textbook_select(X, Y, 5, kernel)
     selector = ProjSe(5, kernel=kernel).fit(X, Y)
     check(selector, (picks, selector.scores_))
+
+
+def test_a_time_below_its_baseline_is_drawn_as_better_than_its_target():
+    import charts
+    from rows import Row
+
+    row = Row("spark", "work", "measure", -5.4, low=-5.9, high=0.5, at_most=1.5)
+    assert charts._margin(row) == pytest.approx((10, 3, 10))
