@@ -94,3 +94,15 @@ def test_bytes_are_summed_exactly(seed):
     moments = Moments.from_arrays(X, labels)
     assert moments.xx_diag[0] == 0
     assert_array_equal(moments.x_mean, X.astype(int).sum(axis=0) / 5000)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_y", [1, 15, 16, 17, 31, 100, 176, 177, 312])
+def test_shapes_around_the_limits_of_small_products(seed, n_y, order):
+    """Slicing begins and ends with the shape: 100 x 312 is sliced, 100 x 313 is not."""
+    rng = np.random.default_rng(seed)
+    limit = row_sums.SMALL_PRODUCT // 32 // n_y
+    for n_x in {max(min(limit + step, 1500), 1) for step in (-1, 0, 1)}:
+        X = np.asarray(rng.normal(size=(1300, n_x)), order=order)
+        Y = np.asarray(rng.normal(size=(1300, n_y)), order=order)
+        compare(Moments.from_arrays(X, Y, with_xx=False), literal(X, Y, None), 1e-12)

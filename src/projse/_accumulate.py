@@ -110,7 +110,8 @@ def accumulate_dense(
     q = 0 if Y is None else Y.shape[1]
     if dtype is None:
         dtype = product_dtype(X, None if sparse_y else Y)
-    block = 0 if sparse_y else getattr(X, "block_rows", 0)
+    blocks = getattr(X, "block_rows", 0)
+    block = 0 if sparse_y else blocks
     by_class = codes is not None and m >= ROWS_A_CLASS * q
     # Sums over classes do little with each value: fewer and longer loops are worth more than cache.
     tile_columns = 4 * TILE_COLUMNS if by_class else TILE_COLUMNS
@@ -131,6 +132,8 @@ def accumulate_dense(
         whole = block or (0 if wide else small_depth(q, p))
         if 0 < whole <= batch_size:
             batch_size -= batch_size % whole
+        if sparse_y and blocks:
+            batch_size = blocks  # a block is handed out as it lies; more of them would be copied
     head: Any = slice(0, min(m, max(min(batch_size, 1024), 256)))
     if weight is not None:
         head = np.flatnonzero(weight)[head]

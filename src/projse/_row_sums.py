@@ -89,6 +89,7 @@ class _Stacks:
         self.array = array
         self.stacked = hasattr(array, "stack")
         self.n_columns = array.shape[1]
+        self.width = self.n_columns + with_ones
         self.shift = shift
         self.with_ones = with_ones
         self.by_column = array.strides[0] < array.strides[1] and not with_ones
@@ -96,7 +97,7 @@ class _Stacks:
         self.direct = shift is None and ready and not with_ones
         if self.direct:
             return
-        self.buffer = np.ones(rows * (self.n_columns + with_ones), dtype=dtype)
+        self.buffer = np.ones(rows * self.width, dtype=dtype)
         if shift is not None and not self.by_column:
             # A whole block of shifts lets the subtraction run as one long loop.
             self.shifts = np.empty((rows, self.n_columns), dtype=dtype)
@@ -104,7 +105,7 @@ class _Stacks:
 
     def __call__(self, start: int, stop: int, depth: int) -> Array:
         """Return rows as an array of shape (n, depth, columns)."""
-        n, columns = (stop - start) // depth, self.n_columns + self.with_ones
+        n, columns = (stop - start) // depth, self.width
         if self.stacked:
             stack: Array = self.array.stack(start, stop, depth)
         else:
@@ -159,20 +160,23 @@ class RowSum:
         self.weight, self.dtype, self.batch_size = weight, dtype, batch_size
         self.x_stacks = _Stacks(X, x_shift, dtype, size)
         self.sparse_y = self.y_stacks = None
-        self.n_y = 0
+        self.with_ones = False
         if sp.issparse(Y):
             self.sparse_y = Y
         elif Y is not None:
-            self.n_y = Y.shape[1]
             # Thin references that do not lie by row are copied in any case.
-            thin = self.n_y <= THIN_COLUMNS and Y.strides[0] < Y.strides[1]
-            self.y_stacks = _Stacks(Y, y_shift, dtype, size, with_ones=thin)
+            self.with_ones = Y.shape[1] <= THIN_COLUMNS and Y.strides[0] < Y.strides[1]
+            self.y_stacks = _Stacks(Y, y_shift, dtype, size, with_ones=self.with_ones)
         self.ones = np.ones(size, dtype=dtype)
-        self.work = _Work(size, self.n_y + 1, X.shape[1], dtype)
+        self.work: _Work | None = None
 
     def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
         """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
-        weight, work, p = self.weight, self.work, len(sums.x)
+        weight, p = self.weight, len(sums.x)
+        if self.work is None:
+            width = 0 if self.y_stacks is None else self.y_stacks.width
+            self.work = _Work(len(self.ones), width, p, self.dtype)
+        work = self.work
         for begin in range(start, stop, self.batch_size):
             end = min(begin + self.batch_size, stop)
             x = self.x_stacks.rows(begin, end)
@@ -208,7 +212,7 @@ class RowSum:
                 sums.yx += left.T @ x
             elif y is not None:
                 left = y if weight is None else y * w[:, None]
-                if y.shape[1] > self.n_y:
+                if self.with_ones:
                     _add_with_ones(
                         sums, work.cross(left, x), work.second(left, y) if with_y else None
                     )
@@ -240,16 +244,16 @@ def _add_with_ones(sums: Sums, cross: Array, second: Array | None) -> None:
 class _Work:
     """Sums over the rows of a batch, in memory that is used again from batch to batch.
 
-    What is handed out is overwritten by the next call.
+    For up to ``rows`` rows of q references and p candidates. What is handed out is overwritten by
+    the next call.
     """
 
     def __init__(self, rows: int, q: int, p: int, dtype: np.dtype[Any]) -> None:
-        depth = small_depth(q, p)
-        n = max(rows // depth, 1) if depth else 1
-        self.memory = np.empty(max(rows, n * q) * p, dtype=dtype)
+        self.depth = small_depth(q, p) or rows
+        self.memory = np.empty(max(rows, rows // self.depth * q) * p, dtype=dtype)
         self.line = np.empty(max(p, q), dtype=dtype)
-        self.product = np.empty(q * p, dtype=dtype)
-        self.square = np.empty(q * q, dtype=dtype)
+        self.product = np.empty((q, p), dtype=dtype)
+        self.square = np.empty((q, q), dtype=dtype)
 
     def sums(self, w: Array, x: Array) -> Array:
         """Return the weighted sums of the columns."""
@@ -266,28 +270,24 @@ class _Work:
     def cross(self, y: Array, x: Array) -> Array:
         """Return ``yᵀx``, in slices that are small for BLAS: a quarter faster at 100 × 100."""
         rows, p = x.shape
-        q = y.shape[1]
-        product = self.product[: q * p].reshape(q, p)
-        depth = small_depth(q, p)
-        n = rows // depth if depth else 0
+        q, n = y.shape[1], rows // self.depth
         if n < 2:
-            return np.matmul(y.T, x, out=product)
-        whole = n * depth
+            return np.matmul(y.T, x, out=self.product)
+        whole = n * self.depth
         slices = self.memory[: n * q * p].reshape(n, q, p)
         np.matmul(
-            y[:whole].reshape(n, depth, q).transpose(0, 2, 1),
-            x[:whole].reshape(n, depth, p),
+            y[:whole].reshape(n, self.depth, q).transpose(0, 2, 1),
+            x[:whole].reshape(n, self.depth, p),
             out=slices,
         )
-        np.add.reduce(slices, axis=0, out=product)
+        product: Array = np.add.reduce(slices, axis=0, out=self.product)
         if whole < rows:
             product += y[whole:].T @ x[whole:]
         return product
 
     def second(self, left: Array, y: Array) -> Array:
         """Return ``yᵀy``, one of them weighted."""
-        q = y.shape[1]
-        return np.matmul(left.T, y, out=self.square[: q * q].reshape(q, q))
+        return np.matmul(left.T, y, out=self.square)
 
 
 class BlockSum:
