@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from projse._moments import AUTO_XX_COLUMNS, Moments
+from projse._moments import Moments, keeps_products
 from projse._partitions import FAN_IN, PartitionPass, PartSum, finish, merge, sum_partition
 from projse._source import is_dask
 from projse._threads import one_blas_thread
@@ -40,10 +40,11 @@ def dask_moments(
 ) -> Moments:
     """Sum over the rows of Dask collections; the arguments are those of Moments.from_arrays."""
     rows = DaskRows.of(X, Y, sample_weight)
-    if with_xx == "auto":
-        with_xx = rows.one_view or rows.n_x <= AUTO_XX_COLUMNS
     return rows.moments(
-        with_xx=bool(with_xx), target_type=target_type, n_jobs=n_jobs, batch_size=batch_size
+        with_xx=keeps_products(with_xx, rows.n_x, rows.one_view),
+        target_type=target_type,
+        n_jobs=n_jobs,
+        batch_size=batch_size,
     )
 
 

@@ -214,7 +214,7 @@ def moments_of(
     progress: Progress | None = None,
 ) -> Moments:
     """Sum over checked rows."""
-    products = keeps_products(rows, with_xx)
+    products = keeps_products(with_xx, rows.X.shape[1], rows.Y is None)
     if rows.is_sparse:
         moments = _sparse_moments(rows.counted(), products)
     else:
@@ -227,11 +227,9 @@ def moments_of(
     )
 
 
-def keeps_products(rows: Rows, with_xx: bool | str) -> bool:
+def keeps_products(with_xx: bool | str, n_x: int, one_view: bool) -> bool:
     """Tell whether the products of the candidates are kept; "auto": where they are few."""
-    if with_xx == "auto":
-        return rows.Y is None or rows.X.shape[1] <= AUTO_XX_COLUMNS
-    return bool(with_xx)
+    return one_view or n_x <= AUTO_XX_COLUMNS if with_xx == "auto" else bool(with_xx)
 
 
 def _dense_moments(

@@ -409,7 +409,8 @@ class _Multiplier:
         return self._sum(rows, self.with_xx)
 
     def _sum(self, rows: Rows, with_xx: bool | str) -> Moments:
-        n_jobs = self._share(rows, keeps_products(rows, with_xx))
+        products = keeps_products(with_xx, rows.X.shape[1], rows.Y is None)
+        n_jobs = self._share(rows, products)
         return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=self.batch_size)
 
     def _share(self, rows: Rows, with_xx: bool) -> int:

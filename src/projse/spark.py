@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from projse._estimator import ProjSe
-from projse._moments import AUTO_XX_COLUMNS, Moments
+from projse._moments import Moments, keeps_products
 from projse._parameters import check_pass_options
 from projse._spark_rows import SparkRows
 
@@ -84,8 +84,8 @@ def moments(
         raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
     check_pass_options(n_jobs, batch_size)
     rows = SparkRows.of(df, features, targets, weight, class_target)
-    if with_xx == "auto" and (rows.one_view or rows.n_x is not None):
-        with_xx = rows.one_view or (rows.n_x or 0) <= AUTO_XX_COLUMNS
+    if rows.n_x is not None:  # else the workers will know
+        with_xx = keeps_products(with_xx, rows.n_x, rows.one_view)
     return rows.moments(with_xx=with_xx, target_type="auto", n_jobs=n_jobs, batch_size=batch_size)
 
 
