@@ -267,3 +267,57 @@ def test_bad_moments(seed):
         ProjSeCV().fit_moments([Moments.from_arrays(X, Y)])
     with pytest.raises(ValueError, match="estimator needs the rows"):
         ProjSeCV(estimator=Ridge()).fit_moments([Moments.from_arrays(X, Y)] * 2)
+
+
+def test_exclude_and_include_bound_the_numbers_that_are_tried(seed):
+    X, Y = planted(seed, n_features=12)
+    model = ProjSeCV(ProjSe(exclude=[0, 3], include=[5, 6])).fit(X, Y)
+    assert_array_equal(model.cv_results_["n_features"], np.arange(2, 11))
+    assert model.selected_[:2].tolist() == [5, 6]
+    assert not set(model.selected_) & {0, 3}
+    with pytest.raises(ValueError, match="from 2 to 10"):
+        ProjSeCV(ProjSe(exclude=[0, 3], include=[5, 6]), n_features=[1]).fit(X, Y)
+    with pytest.raises(ValueError, match="from 2 to 10"):
+        ProjSeCV(ProjSe(exclude=[0, 3], include=[5, 6]), n_features=[11]).fit(X, Y)
+
+
+def test_each_entry_of_the_grid_is_judged_with_its_own_centring(seed):
+    X, Y = planted(seed, n_features=8)
+    X, Y = X + 3.0, Y + 5.0
+    both = ProjSeCV(param_grid={"center": [True, False]}, n_features=[3]).fit(X, Y)
+    alone = [ProjSeCV(ProjSe(center=c), n_features=[3]).fit(X, Y) for c in (True, False)]
+    want = [model.cv_results_["mean_test_score"][0] for model in alone]
+    assert_allclose(both.cv_results_["mean_test_score"], want)
+
+
+def test_what_y_is_cannot_be_tuned(seed):
+    X, Y = planted(seed)
+    with pytest.raises(ValueError, match="target_type"):
+        ProjSeCV(param_grid={"target_type": ["class", "continuous"]}).fit(X, Y)
+
+
+def test_wide_tables_keep_names_and_parameters(seed, monkeypatch):
+    monkeypatch.setattr("projse._cv.FOLD_BYTES", 0)
+    X, Y = planted(seed, n_features=9)
+    X = pd.DataFrame(X, columns=[f"g{j}" for j in range(9)])
+    labels = np.where(Y[:, 0] > 0, "high", "low")
+    model = ProjSeCV(ProjSe(include=["g2"], exclude=["g4"])).fit(X, labels)
+    assert model.selector_.get_params() == {
+        **ProjSe(include=["g2"], exclude=["g4"]).get_params(),
+        "n_features_to_select": model.n_features_,
+    }
+    assert model.selector_.feature_names_in_.tolist() == X.columns.tolist()
+    assert "g2" in model.selector_.get_feature_names_out()
+
+
+def test_scores_that_are_nan_stay_nan_and_are_not_chosen(seed):
+    X, Y = planted(seed, n_features=6)
+
+    def scoring(model, X, y):
+        return np.nan if X.shape[1] == 2 else -float(X.shape[1])
+
+    model = ProjSeCV(estimator=LinearRegression(), scoring=scoring, rule="best").fit(X, Y)
+    scores = model.cv_results_["mean_test_score"]
+    assert np.isnan(scores[1])
+    assert np.isfinite(np.delete(scores, 1)).all()
+    assert model.n_features_ == 1

@@ -123,7 +123,7 @@ def test_auto_blocks_go_by_the_number_of_rows(seed, monkeypatch):
         raise AssertionError("fitted from rows")
 
     stable(n_resamples=3).fit(X[:500], Y[:500])
-    monkeypatch.setattr("projse._stability.fit_rows", refuse)
+    monkeypatch.setattr("projse._task.Task.on_rows", refuse)
     stable(n_resamples=3).fit(X, Y)
     with pytest.raises(AssertionError, match="fitted from rows"):
         stable(n_resamples=3).fit(X[:500], Y[:500])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -16,14 +15,15 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import ParameterGrid, check_cv
 
 from projse._blocks import all_but_one, moments_of_blocks
-from projse._estimator import ProjSe, fit_rows
+from projse._estimator import ProjSe
 from projse._fitted import all_or_nothing, remember_columns
 from projse._held_out import held_out_r2
 from projse._moments import Moments, align_classes, moments_of
-from projse._parameters import is_whole
+from projse._parameters import check_parameters, column_indices, is_whole
+from projse._selection import Selection
 from projse._selector import RowSelector
 from projse._source import Rows
-from projse.exceptions import RankExhaustedWarning
+from projse._task import Task
 
 Array = NDArray[Any]
 
@@ -39,9 +39,9 @@ class MomentFold:
     train: Moments
     test: Moments
 
-    def select(self, selector: ProjSe) -> Array:
-        """Return the picks of a selection from the training rows."""
-        return selector.fit_moments(self.train).selected_
+    def select(self, task: Task) -> Selection:
+        """Select from the training rows."""
+        return task.on_moments(self.train).selection
 
     def r2(self, picks: Array, center: bool) -> Array:
         """Return held-out R² for growing sets of picks, mean over the outputs."""
@@ -56,9 +56,9 @@ class RowFold:
     train: Array
     test: Array
 
-    def select(self, selector: ProjSe) -> Array:
-        """Return the picks of a selection from the training rows."""
-        return fit_rows(selector, self.rows.take(self.train)).selected_
+    def select(self, task: Task) -> Selection:
+        """Select from the training rows."""
+        return task.on_rows(self.rows.take(self.train)).selection
 
     def r2(self, picks: Array, center: bool) -> Array:
         """Return held-out R² for growing sets of picks, mean over the outputs."""
@@ -229,12 +229,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 "scoring judges an estimator, and estimator is None; held-out R² needs neither."
             )
-        if callable(selector.kernel):
-            raise ValueError(
-                "A callable kernel needs the rows of every fold; ProjSeCV works from moments. Use "
-                "a built-in kernel, or sklearn's GridSearchCV."
-            )
-        selector = clone(selector)
+        check_parameters(selector)
         for params in self._grid():
             unknown = set(params) - set(selector.get_params())
             if unknown or "n_features_to_select" in params:
@@ -243,7 +238,19 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
                     f"param_grid names {name!r}; it takes parameters of ProjSe other than "
                     "n_features_to_select, which n_features lists."
                 )
-        return selector
+            if "target_type" in params:
+                raise ValueError(
+                    "param_grid names 'target_type', which says what y is; set it in the selector: "
+                    "scores of classes and of numbers do not compare."
+                )
+            tuned = clone(selector).set_params(**params)
+            check_parameters(tuned)
+            if callable(tuned.kernel):
+                raise ValueError(
+                    "A callable kernel needs the rows of every fold; ProjSeCV works from moments. "
+                    "Use a built-in kernel, or sklearn's GridSearchCV."
+                )
+        return clone(selector)
 
     def _grid(self) -> list[dict[str, Any]]:
         if self.param_grid is None:
@@ -255,20 +262,30 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             )
         return list(ParameterGrid(self.param_grid))
 
-    def _sizes(self, n: int) -> list[int]:
+    def _sizes(self, least: int, most: int) -> list[int]:
         """Return the numbers of variables to try, ascending."""
         given = self.n_features
         if given is None:
-            return list(range(1, min(n, 100) + 1))
-        sizes = list(range(1, int(given) + 1)) if is_whole(given) else list(given)
+            return list(range(least, max(least, min(most, 100)) + 1))
+        sizes = list(range(least, int(given) + 1)) if is_whole(given) else list(given)
         for size in sizes:
-            if not is_whole(size) or not 1 <= size <= n:
+            if not is_whole(size) or not least <= size <= most:
                 raise ValueError(
-                    f"n_features holds {size!r}; with {n} candidates it goes from 1 to {n}."
+                    f"n_features holds {size!r}; with these candidates, and what include and "
+                    f"exclude leave of them, it goes from {least} to {most}."
                 )
         if not sizes:
-            raise ValueError(f"n_features={given!r} leaves nothing to try.")
+            raise ValueError(
+                f"n_features={given!r} leaves nothing to try: it goes from {least} to {most}."
+            )
         return sorted({int(size) for size in sizes})
+
+    def _limits(self, candidates: list[ProjSe]) -> tuple[int, int]:
+        """Return the least and the most variables that all candidates can select."""
+        n, names = self.n_features_in_, self._feature_names()
+        include = [column_indices("include", c.include, n, names).size for c in candidates]
+        exclude = [column_indices("exclude", c.exclude, n, names).size for c in candidates]
+        return max(1, *include), n - max(exclude)
 
     def _splits(self, rows: Rows, groups: Any) -> list[tuple[Array, Array]]:
         """Split the rows; refuse folds that cannot be judged or that lose a class."""
@@ -345,31 +362,32 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
 
     def _choose(self, selector: ProjSe, folds: Sequence[MomentFold | RowFold], judge: Any) -> None:
         """Score every candidate on every fold, and keep the curves and the choice."""
-        sizes, grid = self._sizes(self.n_features_in_), self._grid()
+        grid = self._grid()
+        candidates = [clone(selector).set_params(**params) for params in grid]
+        sizes = self._sizes(*self._limits(candidates))
         scores = np.full((len(grid), len(sizes), len(folds)), np.nan)
-        for g, params in enumerate(grid):
+        for g, candidate in enumerate(candidates):
+            candidate.set_params(n_features_to_select=max(sizes))
+            task = Task.of(candidate, self.n_features_in_, self._feature_names())
             for f, fold in enumerate(folds):
-                tuned = clone(selector).set_params(n_features_to_select=max(sizes), **params)
-                with warnings.catch_warnings():
-                    warnings.simplefilter("ignore", RankExhaustedWarning)
-                    picks = fold.select(tuned)
+                picks = np.array(fold.select(task).indices, dtype=np.intp)
                 if not len(picks):
                     raise ValueError(f"Nothing could be selected from the rows outside fold {f}.")
                 # A selection that ends early is what it is for all larger numbers.
                 lengths = [min(size, len(picks)) for size in sizes]
                 if judge is None:
-                    scores[g, :, f] = fold.r2(picks, selector.center)[np.array(lengths) - 1]
+                    scores[g, :, f] = fold.r2(picks, candidate.center)[np.array(lengths) - 1]
                 else:
                     unique = sorted(set(lengths))
                     jobs = (delayed(judge)(f, picks[:size]) for size in unique)
                     values = Parallel(n_jobs=self.n_jobs or 1, prefer="threads")(jobs)
                     found = dict(zip(unique, values, strict=True))
                     scores[g, :, f] = [found[size] for size in lengths]
-        if not np.isfinite(scores).any():
+        mean = scores.mean(axis=2)
+        if not np.isfinite(mean).any():
             raise ValueError("All held-out scores are NaN; look at estimator and scoring.")
-        mean = np.nan_to_num(scores.mean(axis=2), nan=-np.inf)
         error = scores.std(axis=2, ddof=1) / np.sqrt(len(folds))
-        g, best = divmod(int(np.argmax(mean)), len(sizes))
+        g, best = divmod(int(np.nanargmax(mean)), len(sizes))
         chosen = best
         if self.rule == "1se":
             within = mean[g] >= mean[g, best] - error[g, best]
@@ -390,11 +408,11 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
 
     def _finish(self, selector: ProjSe, total: Moments | Rows) -> None:
         final = selector.set_params(n_features_to_select=self.n_features_, **self.best_params_)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", RankExhaustedWarning)
-            if isinstance(total, Moments):
-                self.selector_ = final.fit_moments(total)
-            else:
-                self.selector_ = fit_rows(final, total)
+        if isinstance(total, Moments):
+            remember_columns(final, total.n_x, total.feature_names)
+            final._fit_moments(total, quiet=True)
+        else:
+            final._fit_rows(total)
+        self.selector_ = final
         self.selected_, self.scores_ = final.selected_, final.scores_
         self.support_ = final.support_

@@ -5,27 +5,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from copy import copy
-from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from projse._covariates import append_covariates
 from projse._fit_elsewhere import FitElsewhereMixin
 from projse._fit_source import FitSourceMixin
 from projse._fitted import all_or_nothing, remember_columns
-from projse._kernel import FeatureGram
-from projse._moments import AUTO_XX_COLUMNS, Moments, moments_of
-from projse._parameters import check_parameters, column_indices, is_whole, plain_rank
-from projse._partitions import XX_COLUMNS
+from projse._moments import Moments, moments_of
+from projse._parameters import check_parameters
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
-from projse._routes import KernelSpec, from_moments, from_rows
-from projse._selection import Plan, Selection, select
 from projse._selector import RowSelector
 from projse._source import Rows, is_dask
-from projse.exceptions import RankExhaustedWarning
+from projse._task import KEPT_COLUMNS, Outcome, Task, reference_columns
+from projse.exceptions import ProductsMissingError, RankExhaustedWarning
 
 Array = NDArray[Any]
 
@@ -221,27 +217,15 @@ class ProjSe(
                     "Only one sample has a non-zero weight in sample_weight; centring needs two."
                 )
             rows, n_covariates = append_covariates(rows, covariates, self.center)
-            spec, plan = self._kernel_spec(), self._plan(rows.Y is None)
             progress = FitProgress(self, rows.X, y)
-            route = from_rows(
+            outcome = self._task(rows.Y is None).on_rows(
                 rows,
-                spec,
-                whole_reference=plan.needs_factor,
-                solver=self.solver,
-                n_conditioned=self._n_conditioned(plan, _width(rows.Y)),
                 n_covariates=n_covariates,
-                n_jobs=self.n_jobs,
-                batch_size=self.batch_size,
                 progress=progress.phase("rows"),
+                picks=progress.phase("picks"),
             )
-            total = float(rows.n_samples if rows.weight is None else rows.weight.sum())
-            plan = self._complete(plan, spec, total, route.spectrum)
-            self._refuse_constants(route.gram, plan)
-            selection = select(route.gram, plan, progress.phase("picks"))
-            self._forget_moments()
-            if route.moments is not None and not n_covariates:
-                self.moments_ = route.moments
-            self._store(selection, plan)
+            self._keep_moments(None if n_covariates else outcome.moments)
+            self._store(outcome)
             progress.end()
         return self
 
@@ -277,19 +261,25 @@ class ProjSe(
             if not first and target_type == "auto":
                 target_type = "continuous" if self.moments_.classes is None else "class"
             rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
-            plan = self._plan(rows.Y is None)
+            task = self._task(rows.Y is None)
+            options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
             if first:
-                with_xx = rows.Y is None or self._n_conditioned(plan, _width(rows.Y)) > 0
-                if self.exhausted == "residual" and self.n_features_in_ <= AUTO_XX_COLUMNS:
-                    # Dependent references may be used up before there are as many picks.
-                    with_xx = True
+                n_y = reference_columns(rows, self.center)
+                total = moments_of(rows, with_xx=task.keeps_products(n_y), **options)
             else:
                 with_xx = self.moments_.xx is not None
-            batch = moments_of(
-                rows, with_xx=with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
-            )
-            total = batch if first else self.moments_ + batch
-            self._fit_moments(total, plan, strict=False)
+                total = self.moments_ + moments_of(rows, with_xx=with_xx, **options)
+            outcome = task.on_moments(total, provisional=True)
+            # Fewer rows than references: their rank is that of the rows, and grows.
+            if outcome.lacks_products and total.n_samples > total.n_y + 1:
+                raise ProductsMissingError(
+                    f"partial_fit made {len(outcome.selection.indices)} picks; for more, the "
+                    "products of the candidates with each other are needed, and the rows so far "
+                    "were summed without them. Begin with partial_fit instead of fit, sum Moments "
+                    "with with_xx=True for fit_moments, or use exhausted='stop'."
+                )
+            self._keep_moments(total)
+            self._store(outcome, quiet=True)
         return self
 
     def fit_moments(self, moments: Moments) -> Self:
@@ -312,175 +302,46 @@ class ProjSe(
             )
         with all_or_nothing(self):
             remember_columns(self, moments.n_x, moments.feature_names)
-            self._fit_moments(moments, self._plan(moments.one_view), strict=True)
+            self._fit_moments(moments)
         return self
 
     def _fit_moments(
         self,
         moments: Moments,
-        plan: Plan,
         *,
-        strict: bool,
+        quiet: bool = False,
         again: Callable[[], Moments] | None = None,
     ) -> None:
-        """Select from moments; ``again`` sums the rows anew, with all products."""
-        spec = self._kernel_spec()
-        gram = from_moments(moments, spec, whole_reference=plan.needs_factor)
-        needed = plan.include.size > 0 or moments.one_view or self.center_kernel
-        if needed and not gram.has_x_rows:
-            what = "include" if plan.include.size else "one view or center_kernel"
-            raise ValueError(
-                f"{what} needs the products of the candidates with each other, which these moments "
-                "do not hold; build them with Moments.from_arrays(..., with_xx=True)."
-            )
-        plan = self._complete(plan, spec, moments.sum_weights, None)
-        if strict:
-            self._refuse_constants(gram, plan)
-        selection = select(gram, plan)
-        if selection.stopped == "no products" and again is not None:
-            self._fit_moments(again(), plan, strict=strict)
-            return
-        self.moments_ = copy(moments)  # which the caller may go on updating
-        self._store(selection, plan, quiet=not strict)
+        """Select from moments of columns that are remembered.
 
-    def needs_products(
-        self,
-        n_x: int | None,
-        names: tuple[str, ...] | None,
-        n_y: int | None,
-        one_view: bool = False,
-    ) -> bool:
-        """Tell whether a selection from moments needs the products of the candidates.
-
-        Parameters
-        ----------
-        n_x, names
-            Number of candidates and their names.
-        n_y : int or None
-            Number of directions of the references.
-        one_view : bool
-            The references are the candidates.
-
-        Returns
-        -------
-        bool
-            Where n_x or n_y is None, or there are more than 8192 candidates, True only when the
-            parameters alone say so.
+        ``again`` makes another pass, with the products of the candidates.
         """
-        if one_view or self.center_kernel or self.round_size is not None:
-            return True
-        if self.include is not None and np.size(self.include):
-            return True
-        if n_x is None or n_y is None or n_x > XX_COLUMNS:
-            return False
-        selector = clone(self)
-        remember_columns(selector, n_x, names)
-        return selector._n_conditioned(selector._plan(False), n_y) > 0
+        task = self._task(moments.one_view)
+        outcome = task.on_moments(moments)
+        if outcome.lacks_products and again is not None and task.n_x <= KEPT_COLUMNS:
+            moments = again()
+            outcome = task.on_moments(moments)
+        self._keep_moments(moments)
+        self._store(outcome, quiet=quiet)
 
-    def _forget_moments(self) -> None:
-        if hasattr(self, "moments_"):
+    def _fit_rows(self, rows: Rows) -> None:
+        """Select from rows that were checked before, quietly."""
+        remember_columns(self, rows.X.shape[1], rows.feature_names)
+        outcome = self._task(rows.Y is None).on_rows(rows)
+        self._keep_moments(outcome.moments)
+        self._store(outcome, quiet=True)
+
+    def _task(self, one_view: bool) -> Task:
+        return Task.of(self, self.n_features_in_, self._feature_names(), one_view)
+
+    def _keep_moments(self, moments: Moments | None) -> None:
+        if moments is not None:
+            self.moments_ = copy(moments)  # which the caller may go on updating
+        elif hasattr(self, "moments_"):
             del self.moments_
 
-    def _kernel_spec(self) -> KernelSpec:
-        return KernelSpec(
-            self.kernel,
-            self.degree,
-            self.coef0,
-            self.gamma,
-            self.center,
-            self.scale,
-            self.center_kernel,
-        )
-
-    def _plan(self, one_view: bool) -> Plan:
-        """Resolve names and numbers against the columns of X."""
-        n = self.n_features_in_
-        include = column_indices("include", self.include, n, self._feature_names())
-        exclude = column_indices("exclude", self.exclude, n, self._feature_names())
-        both = np.intersect1d(include, exclude)
-        if both.size:
-            raise ValueError(
-                f"include and exclude overlap: {self._label(both[0])} is in both; take it out of "
-                "one of them."
-            )
-        wanted = self.n_features_to_select
-        available = n - exclude.size
-        if not available:
-            raise ValueError(f"exclude leaves nothing to select from: it holds all {n} columns.")
-        if wanted is None or isinstance(wanted, str):
-            n_features = None if wanted is None else available
-        elif is_whole(wanted):
-            n_features = int(wanted)
-        else:
-            n_features = max(1, int(float(wanted) * n))
-        if n_features is not None and n_features > available:
-            left = f" of which {exclude.size} are excluded" if exclude.size else ""
-            raise ValueError(
-                f"n_features_to_select={wanted!r} is more than there are: X has {n} columns{left}."
-            )
-        if n_features is not None and include.size > n_features:
-            raise ValueError(
-                f"include names {include.size} variables, more than "
-                f"n_features_to_select={wanted!r}; they count towards it."
-            )
-        return Plan(
-            n_features=n_features,
-            exhausted=self.exhausted,
-            round_size=self.round_size,
-            include=include,
-            exclude=exclude,
-            alpha=self.alpha,
-            rank=plain_rank(self.rank),
-            tol=self.tol,
-            one_view=one_view,
-            significance=self.significance if wanted == "auto" else None,
-        )
-
-    def _complete(
-        self, plan: Plan, spec: KernelSpec, sum_weights: float, spectrum: Array | None
-    ) -> Plan:
-        """Add what is only known once the rows were seen."""
-        if plan.one_view and plan.significance is not None:
-            raise ValueError(
-                "n_features_to_select='auto' goes by p-values, which one view (y=None) does not "
-                "have; use a number."
-            )
-        degrees = float("nan")
-        if spec.is_linear and not plan.one_view:
-            degrees = sum_weights - (1 if self.center else 0)
-        if spectrum is not None:
-            # A basis stands for the references, which are no longer the candidates themselves.
-            plan = replace(plan, one_view=False)
-        return replace(plan, degrees=degrees, spectrum=spectrum)
-
-    def _n_conditioned(self, plan: Plan, n_y: int) -> int:
-        """Bound the number of candidates that may be conditioned on."""
-        if self.center_kernel:
-            return self.n_features_in_
-        if plan.one_view:
-            n_y = self.n_features_in_
-        wanted = min(n_y, self.n_features_in_) if plan.n_features is None else plan.n_features
-        per_round = min(wanted, n_y)
-        if self.round_size is not None:
-            per_round = min(per_round, self.round_size)
-        continues = self.exhausted == "residual" or self.round_size is not None
-        return wanted if plan.include.size or (continues and per_round < wanted) else 0
-
-    def _label(self, j: Any) -> str:
-        names = self._feature_names()
-        return f"column {j}" if names is None else f"column {names[j]!r}"
-
-    def _refuse_constants(self, gram: FeatureGram, plan: Plan) -> None:
-        kind = "constant" if self.center else "zero"
-        if not gram.alive.any():
-            raise ValueError(f"All columns of X are {kind}: there is nothing to select from.")
-        if not plan.one_view and gram.n_y - gram.n_covariates == 0:
-            raise ValueError(
-                f"All columns of y are {kind} (of labels: only one class); there is nothing to "
-                "explain."
-            )
-
-    def _store(self, selection: Selection, plan: Plan, *, quiet: bool = False) -> None:
+    def _store(self, outcome: Outcome, *, quiet: bool = False) -> None:
+        selection, wanted = outcome.selection, outcome.plan.n_features
         n = self.n_features_in_
         selected = np.asarray(selection.indices, dtype=np.intp)
         self.selected_ = selected
@@ -494,12 +355,12 @@ class ProjSe(
         self.ranking_ = np.full(n, len(selected) + 1, dtype=np.intp)
         self.ranking_[selected] = np.arange(1, len(selected) + 1)
         self.reference_rank_ = selection.reference_rank
-        wanted = plan.n_features
-        asked = wanted is not None and plan.significance is None
-        unsettled = selection.stopped == "no products"
-        if (asked or unsettled) and not quiet and len(selected) < (wanted or 0):
+        if quiet:
+            return
+        asked = outcome.plan.significance is None
+        if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
             why = "nothing that is left adds to them"
-            if unsettled:
+            if outcome.lacks_products:
                 why = (
                     "to look for more, given these, the moments would need the products of the "
                     "candidates (with_xx=True)"
@@ -510,20 +371,3 @@ class ProjSe(
                 RankExhaustedWarning,
                 stacklevel=4,
             )
-
-
-def fit_rows(selector: ProjSe, rows: Rows) -> ProjSe:
-    """Fit a selector on rows that were checked before, by whatever route suits them."""
-    if rows.classes is not None:
-        selector.set_params(target_type="class")
-    n = rows.X.shape[1]
-    for parameter in ("include", "exclude"):
-        # The columns have lost their names.
-        given = column_indices(parameter, getattr(selector, parameter), n, rows.feature_names)
-        selector.set_params(**{parameter: given if given.size else None})
-    return selector.fit(rows.X, rows.y, rows.weight)
-
-
-def _width(Y: Any) -> int:
-    """Return the number of reference columns; 0 for one view."""
-    return 0 if Y is None else int(Y.shape[1])

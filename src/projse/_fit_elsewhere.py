@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 from projse._fitted import all_or_nothing, remember_columns
-from projse._moments import Moments
 from projse._parameters import check_parameters
-from projse._partitions import XX_COLUMNS, RowsElsewhere
+from projse._partitions import RowsElsewhere
 from projse._progress import FitProgress
+from projse._task import Task
 
 
 class FitElsewhereMixin:
@@ -62,10 +63,7 @@ class FitElsewhereMixin:
         with all_or_nothing(estimator):
             progress = FitProgress(estimator)
             progress.phase("rows")
-            if rows.n_x is not None:  # what cannot be done is said before the pass
-                remember_columns(estimator, rows.n_x, rows.feature_names)
-                estimator._plan(rows.one_view)
-            moments = rows.moments(with_xx=_needs_xx(estimator, rows), **options)
+            moments = rows.moments(with_xx=_needs_products(estimator, rows), **options)
             if moments.n_samples < 2:
                 raise ValueError(
                     f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
@@ -73,22 +71,20 @@ class FitElsewhereMixin:
                 )
             progress.phase("picks")
             remember_columns(estimator, moments.n_x, moments.feature_names)
-
-            def with_xx() -> Moments:
-                return rows.moments(with_xx=True, **options)
-
-            again = with_xx if moments.n_x <= XX_COLUMNS else None
-            estimator._fit_moments(
-                moments, estimator._plan(rows.one_view), strict=True, again=again
-            )
+            # Only the pass can tell that the references are used up before the picks.
+            again = partial(rows.moments, with_xx=True, **options)
+            estimator._fit_moments(moments, again=again)
             progress.end()
         return self
 
 
-def _needs_xx(estimator: Any, rows: RowsElsewhere) -> bool:
+def _needs_products(estimator: Any, rows: RowsElsewhere) -> bool:
     """Tell whether it is certain, before the pass, that candidates will be conditioned on."""
+    if rows.n_x is None:  # names in include cannot be resolved yet
+        always = estimator.include is not None or estimator.round_size is not None
+        return rows.one_view or estimator.center_kernel or always
+    # What cannot be done is said here, before the pass.
+    task = Task.of(estimator, rows.n_x, rows.feature_names, rows.one_view)
     # Where the pass must tell, a second one follows if it has to.
     open_ended = estimator.target_type == "class" or estimator.n_features_to_select == "auto"
-    n_y = None if open_ended else rows.n_y
-    needed: bool = estimator.needs_products(rows.n_x, rows.feature_names, n_y, rows.one_view)
-    return needed
+    return task.needs_products(None if open_ended else rows.n_y)

@@ -14,6 +14,7 @@ from projse._moments import Moments
 from projse._parameters import check_parameters
 from projse._progress import FitProgress, with_callbacks
 from projse._stream import Report, SourceProgress, sum_source
+from projse._task import KEPT_COLUMNS, Task, reference_columns
 
 
 class FitSourceMixin:
@@ -93,7 +94,7 @@ class FitSourceMixin:
             moments = sum_source(
                 source,
                 request,
-                with_xx=with_xx if with_xx != "auto" else partial(needs_products, estimator),
+                with_xx=with_xx if with_xx != "auto" else partial(keeps_products, estimator),
                 format=format,
                 state=state,
                 state_by=state_by,
@@ -107,19 +108,22 @@ class FitSourceMixin:
         return self
 
 
-def needs_products(estimator: Any, first: Moments) -> Any:
+def keeps_products(estimator: Any, first: Moments) -> bool:
     """Tell from the first rows whether a selection may condition on picks.
 
     More rows can only add directions to the references: where the first rows have enough of them
     for all picks, the products of the candidates are not needed.
     """
-    n_y = 0 if first.one_view else max(_rank(first), 1)
-    return estimator.needs_products(first.n_x, first.feature_names, n_y, first.one_view)
+    task = Task.of(estimator, first.n_x, first.feature_names, first.one_view)
+    if first.n_x <= KEPT_COLUMNS and task.needs_products(max(_rank(first), 1)):
+        return True
+    return task.needs_products(reference_columns(first, estimator.center))
 
 
 def _rank(moments: Moments) -> int:
     """Count the directions of the references that no rounding can put in doubt."""
-    assert moments.yy is not None
+    if moments.yy is None:
+        return 0
     norms = np.sqrt(np.diag(moments.yy))
     alive = norms > 0
     scaled = moments.yy[np.ix_(alive, alive)] / np.outer(norms[alive], norms[alive])

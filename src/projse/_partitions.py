@@ -24,9 +24,6 @@ Array = NDArray[Any]
 FAN_IN = 16
 """How many partial sums are added in one task: what a worker holds beside its own rows."""
 
-XX_COLUMNS = 8192
-"""Up to this many candidates (512 MiB) a fit asks for their products with each other by itself."""
-
 
 class RowsElsewhere(Protocol):
     """Rows that are summed where they lie."""

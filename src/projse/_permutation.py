@@ -27,6 +27,7 @@ from projse._search import TIE
 from projse._selection import Plan, select
 from projse._source import Rows, make_rows, refuse_non_numeric_columns
 from projse._sparse_products import centred_cross, raw_cross
+from projse._task import Task
 from projse._threads import one_blas_thread
 
 Array = NDArray[Any]
@@ -192,7 +193,8 @@ def permutation_test(
         )
     with reporting(progress, "permutations") as report:
         fitted = clone(selector).fit(X, y)
-        problem = _prepare(fitted, make_rows(checked, y, target_type=selector.target_type))
+        rows = make_rows(checked, y, target_type=selector.target_type)
+        problem = _prepare(fitted._task(False), rows, len(fitted.selected_))
         null = _on_a_pool(problem, seeds, n_jobs, report)
     tie = max(TIE, 64 * problem.eps)
     as_high = np.count_nonzero(null >= fitted.scores_ * (1 - tie), axis=0)
@@ -285,31 +287,20 @@ class _Problem:
             yield from_gram(replace(linear, yx=yx), self.spec)
 
 
-def _prepare(fitted: ProjSe, rows: Rows) -> _Problem:
+def _prepare(task: Task, rows: Rows, n_picks: int) -> _Problem:
     """Sum over the rows once, by the route that the fit took."""
-    spec, plan = fitted._kernel_spec(), fitted._plan(False)
-    n_conditioned = fitted._n_conditioned(plan, rows.Y.shape[1])
-    plan = replace(plan, n_features=len(fitted.selected_))
-    if callable(spec.kernel):
-        moments, spectrum = None, None
-    else:
-        route = from_rows(
-            rows,
-            spec,
-            solver=fitted.solver,
-            n_conditioned=n_conditioned,
-            n_jobs=fitted.n_jobs,
-            batch_size=fitted.batch_size,
-        )
+    task = replace(task, plan=replace(task.plan, n_features=n_picks))
+    moments, spectrum = None, None
+    if not callable(task.spec.kernel):
+        route = task.route(rows)
         moments, spectrum = route.moments, route.spectrum
         if spectrum is not None:
             # A basis of permuted references is the permuted basis.
-            rows, spectrum = orthonormal_reference(rows, center=spec.center)
-            with_xx = n_conditioned > 0 and rows.X.shape[1] <= AUTO_XX_COLUMNS
-            moments = moments_of(rows, with_xx=with_xx, n_jobs=fitted.n_jobs)
-    return _Problem(
-        rows, moments, spec, fitted._complete(plan, spec, float(rows.n_samples), spectrum)
-    )
+            rows, spectrum = orthonormal_reference(rows, center=task.spec.center)
+            few = rows.X.shape[1] <= AUTO_XX_COLUMNS
+            with_xx = few and task.n_conditioned(rows.Y.shape[1]) > 0
+            moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
+    return _Problem(rows, moments, task.spec, task.complete(float(rows.n_samples), spectrum))
 
 
 def _on_a_pool(

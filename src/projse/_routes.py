@@ -18,6 +18,10 @@ from projse._source import Rows, refuse_non_finite, refuse_overflow
 
 Array = NDArray[Any]
 
+CHEAP_PRODUCTS = 1 << 28
+"""Products of all candidates that take at most this many multiplications are made at once, so that
+more rows can be added to the moments later."""
+
 
 @dataclass(frozen=True)
 class KernelSpec:
@@ -127,9 +131,8 @@ def from_rows(
     if one_view and not whole_reference:
         with_xx = p <= max(512, min(m, 8192))
     else:
-        with_xx = whole_reference or (
-            n_conditioned > 0 and p <= min(256 + 16 * n_conditioned, 4096)
-        )
+        pays = p <= min(256 + 16 * n_conditioned, 4096) or m * p**2 <= CHEAP_PRODUCTS
+        with_xx = whole_reference or (n_conditioned > 0 and pays)
     moments = moments_of(rows, with_xx=with_xx, **options)
     if (
         solver == "auto"

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 
 from projse._blocks import StackedMoments, moments_of_blocks
-from projse._estimator import ProjSe, fit_rows
+from projse._estimator import ProjSe
 from projse._fitted import all_or_nothing, remember_columns
 from projse._moments import Moments
-from projse._parameters import is_number, is_whole
+from projse._parameters import check_parameters, is_number, is_whole
 from projse._resample import deal, draw_counts, draw_rows, generator, group_codes, share
 from projse._selector import RowSelector
 from projse._source import Rows
 from projse._stability_measures import nogueira_stability, pearson_stability
+from projse._task import KEPT_COLUMNS, Outcome, Task, reference_columns
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
+Fit = tuple[Array, Array]
+"""Picks of a resample, and their scores."""
 
 ROW_LEVEL_SAMPLES = 2000
 """Up to this many rows, ``blocks="auto"`` draws rows one by one."""
@@ -200,12 +204,14 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             rng = generator(self.random_state)
             stack = StackedMoments(parts)
             remember_columns(self, stack.total.n_x, stack.total.feature_names)
-            self._store(self._fit_sums(stack, self._counts(len(parts), rng)))
+            outcomes = self._on_sums(stack, self._counts(len(parts), rng))
+            self._store(self._fits(outcomes))
         return self
 
     def _check(self) -> None:
         if not isinstance(self.selector, ProjSe):
             raise TypeError(f"selector must be a ProjSe, not {type(self.selector).__name__}.")
+        check_parameters(self.selector)
         if not is_whole(self.n_resamples) or self.n_resamples < 2:
             raise ValueError(f"n_resamples={self.n_resamples!r} must be a number from 2.")
         if not is_number(self.subsample) or not 0 < self.subsample <= 1:
@@ -256,51 +262,54 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         n_blocks = int(np.clip(STACK_BYTES // size, 10, MAX_BLOCKS))
         return n_blocks if groups is None else min(n_blocks, int(groups.max()) + 1)
 
+    def _task(self, one_view: bool) -> Task:
+        return Task.of(self.selector, self.n_features_in_, self._feature_names(), one_view)
+
     def _needs_products(self, rows: Rows) -> bool:
-        n_y = 0 if rows.Y is None else rows.Y.shape[1]
-        names, one_view = rows.feature_names, rows.Y is None
-        return self.selector.needs_products(rows.X.shape[1], names, n_y, one_view)
+        n_y = reference_columns(rows, self.selector.center)
+        return self._task(rows.Y is None).needs_products(n_y)
 
     def _counts(self, n_blocks: int, rng: np.random.Generator) -> Array:
         n_draws = share(self.subsample, n_blocks)
         return draw_counts(n_blocks, n_draws, self.n_resamples, rng, self.bootstrap)
 
-    def _fit_blocks(
-        self, rows: Rows, blocks: list[Array], rng: np.random.Generator
-    ) -> list[tuple[Array, Array]]:
+    def _fit_blocks(self, rows: Rows, blocks: list[Array], rng: np.random.Generator) -> list[Fit]:
         counts = self._counts(len(blocks), rng)
-        with_xx = self._needs_products(rows)
-        while True:
-            parts = moments_of_blocks(
-                rows,
-                blocks,
-                with_xx=with_xx,
-                n_jobs=self.n_jobs,
-                batch_size=self.selector.batch_size,
-            )
-            fits = self._fit_sums(StackedMoments(parts), counts)
-            wanted = self.selector.n_features_to_select
-            short = is_whole(wanted) and min(len(picks) for picks, _ in fits) < wanted
-            if with_xx or not short:
-                return fits
-            # A reference space was used up early, and to go on the products are needed.
-            with_xx = True
 
-    def _fit_sums(self, stack: StackedMoments, counts: Array) -> list[tuple[Array, Array]]:
-        selector = clone(self.selector)
-        fits = []
-        for moments in stack.sums(counts):
-            _quietly(selector.fit_moments, moments)
-            fits.append((selector.selected_, selector.scores_))
-        return fits
+        with_xx = self._needs_products(rows)
+        options: Any = {"n_jobs": self.n_jobs, "batch_size": self.selector.batch_size}
+        parts = moments_of_blocks(rows, blocks, with_xx=with_xx, **options)
+        outcomes = self._on_sums(StackedMoments(parts), counts)
+        few = rows.X.shape[1] <= KEPT_COLUMNS
+        if few and any(outcome.lacks_products for outcome in outcomes):
+            # The references of a resample were used up before its picks.
+            parts = moments_of_blocks(rows, blocks, with_xx=True, **options)
+            outcomes = self._on_sums(StackedMoments(parts), counts)
+        return self._fits(outcomes)
+
+    def _on_sums(self, stack: StackedMoments, counts: Array) -> list[Outcome]:
+        task = self._task(stack.total.one_view)
+        # Only the picks are kept: moments of a hundred resamples may be large.
+        return [replace(task.on_moments(sums), moments=None) for sums in stack.sums(counts)]
+
+    def _fits(self, outcomes: list[Outcome]) -> list[Fit]:
+        n_short = sum(outcome.lacks_products for outcome in outcomes)
+        if n_short:
+            warnings.warn(
+                f"{n_short} of {len(outcomes)} resamples made fewer picks than asked for: to look "
+                "for more, the moments would need the products of the candidates (with_xx=True).",
+                RankExhaustedWarning,
+                stacklevel=4,
+            )
+        return [_fit(outcome) for outcome in outcomes]
 
     def _fit_rows(
         self, rows: Rows, rng: np.random.Generator, strata: Array | None, groups: Array | None
-    ) -> list[tuple[Array, Array]]:
-        def one(chosen: Array) -> tuple[Array, Array]:
-            selector = clone(self.selector)
-            _quietly(fit_rows, selector, rows.take(chosen))
-            return selector.selected_, selector.scores_
+    ) -> list[Fit]:
+        task = self._task(rows.Y is None)
+
+        def one(chosen: Array) -> Fit:
+            return _fit(task.on_rows(rows.take(chosen)))
 
         draws = draw_rows(
             rows.n_samples,
@@ -314,7 +323,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         jobs: Iterator[Any] = (delayed(one)(chosen) for chosen in draws)
         return list(Parallel(n_jobs=self.n_jobs or 1, prefer="threads")(jobs))
 
-    def _store(self, fits: list[tuple[Array, Array]]) -> None:
+    def _store(self, fits: list[Fit]) -> None:
         n, longest = self.n_features_in_, max(len(picks) for picks, _ in fits)
         self.selections_ = np.full((len(fits), longest), -1, dtype=np.intp)
         scores = np.zeros((len(fits), longest))
@@ -353,11 +362,9 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         self.expected_false_ = q**2 / (margin * n) if margin > 0 else float("inf")
 
 
-def _quietly(call: Any, *arguments: Any) -> None:
-    """Call where running out of reference space is no news: the picks say so."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankExhaustedWarning)
-        call(*arguments)
+def _fit(outcome: Outcome) -> Fit:
+    selection = outcome.selection
+    return np.array(selection.indices, dtype=np.intp), np.array(selection.scores)
 
 
 def _mean_place(selections: Array, n: int) -> Array:

@@ -7,6 +7,7 @@ __all__ = [
     "DatasetMissingError",
     "MomentsFileError",
     "PartitionError",
+    "ProductsMissingError",
     "RankExhaustedWarning",
     "RechunkWarning",
     "SourceError",
@@ -20,6 +21,10 @@ class RankExhaustedWarning(UserWarning):
 
 class MomentsFileError(ValueError):
     """A file is not a moments file, is damaged, or was written by a newer version."""
+
+
+class ProductsMissingError(ValueError):
+    """A selection needs the products of the candidates with each other, and they are not there."""
 
 
 class DatasetError(ValueError):

@@ -1,0 +1,93 @@
+"""Who needs the products of the candidates with each other, and what happens without them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from projse import Moments, ProjSe, StabilityProjSe
+from projse._task import KEPT_COLUMNS, Task
+from projse.exceptions import ProductsMissingError, RankExhaustedWarning
+
+
+def rows_with(seed, m, p, q, n_classes=None):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, p))
+    if n_classes is None:
+        return X, X[:, :8] @ rng.normal(size=(8, q)) + 0.1 * rng.normal(size=(m, q))
+    # Class k has variable k raised: every one of them is needed to tell the classes apart.
+    labels = rng.integers(n_classes, size=m)
+    X[:, :n_classes] += 2.0 * (labels[:, None] == np.arange(n_classes))
+    return X, labels
+
+
+@pytest.mark.parametrize("p", [40, 600])
+def test_fit_then_partial_fit_makes_all_picks(seed, p):
+    X, Y = rows_with(seed, 300, p, 2)
+    grown = ProjSe(5).fit(X[:200], Y[:200]).partial_fit(X[200:], Y[200:])
+    whole = ProjSe(5).fit(X, Y)
+    assert_array_equal(grown.selected_, whole.selected_)
+
+
+@pytest.mark.parametrize("p", [40, 600])
+def test_as_many_picks_as_classes_from_partial_fits(seed, p):
+    X, labels = rows_with(seed, 400, p, None, n_classes=4)
+    grown = ProjSe(4)
+    for rows in np.array_split(np.arange(400), 5):
+        grown.partial_fit(X[rows], labels[rows])
+    assert_array_equal(grown.selected_, ProjSe(4).fit(X, labels).selected_)
+    assert len(grown.selected_) == 4
+
+
+def test_partial_fit_after_a_fit_without_products_says_so(seed):
+    X, Y = rows_with(seed, 2000, 1500, 2)
+    fitted = ProjSe(5).fit(X, Y)
+    assert fitted.moments_.xx is None
+    before = fitted.selected_
+    with pytest.raises(ProductsMissingError, match=r"2 picks.*Begin with partial_fit"):
+        fitted.partial_fit(X[:500], Y[:500])
+    assert_array_equal(fitted.selected_, before)
+    fitted.set_params(exhausted="stop").partial_fit(X[:500], Y[:500])
+    assert len(fitted.selected_) == 2
+
+
+def test_too_many_candidates_are_refused_before_they_are_summed():
+    task = Task.of(ProjSe(5), KEPT_COLUMNS + 1, None)
+    assert not task.needs_products(5)
+    with pytest.raises(ProductsMissingError, match=f"up to {KEPT_COLUMNS} candidates"):
+        task.needs_products(2)
+    X = np.random.default_rng(0).normal(size=(20, KEPT_COLUMNS + 1)).astype(np.float32)
+    with pytest.raises(ProductsMissingError, match="exhausted='stop'"):
+        ProjSe(5).partial_fit(X, X[:, :2])
+
+
+def test_few_rows_of_many_references_are_no_error_yet(seed):
+    X, Y = rows_with(seed, 60, 700, 9)
+    model = ProjSe(6).partial_fit(X[:3], Y[:3])
+    assert len(model.selected_) == 2  # the rank of three centred rows
+    model.partial_fit(X[3:], Y[3:])
+    assert_array_equal(model.selected_, ProjSe(6).fit(X, Y).selected_)
+
+
+@pytest.mark.parametrize("wanted", [4, 0.4])
+def test_resamples_of_class_labels_make_all_picks_whatever_the_number_of_rows(seed, wanted):
+    X, labels = rows_with(seed, 2100, 10, None, n_classes=4)
+    model = StabilityProjSe(ProjSe(wanted), 20, random_state=0).fit(X, labels)
+    assert (model.selections_ >= 0).all()
+    assert model.selections_.shape[1] == 4
+    assert_array_equal(np.sort(model.selected_), np.arange(4))
+
+
+def test_resamples_of_moments_without_products_say_what_is_missing(seed):
+    X, Y = rows_with(seed, 400, 30, 2)
+    days = [Moments.from_arrays(X[i::4], Y[i::4], with_xx=False) for i in range(4)]
+    with pytest.warns(RankExhaustedWarning, match=r"10 of 10 resamples.*with_xx=True"):
+        StabilityProjSe(ProjSe(5), 10, random_state=0).fit_moments(days)
+
+
+def test_classes_have_one_direction_less_than_their_number(seed):
+    X, labels = rows_with(seed, 400, 700, None, n_classes=4)
+    first = ProjSe(3).partial_fit(X, labels)
+    assert first.moments_.xx is None  # three directions for three picks
+    assert len(first.selected_) == 3
