@@ -232,7 +232,7 @@ class Conditioning:
     ) -> None:
         """Add a pivot, given its kernel values and its components along the earlier pivots."""
         norm = float(norm - earlier @ earlier)
-        if norm <= self._rounding_of_norms(amplification, probe):
+        if norm <= self._rounding_of_norm(amplification, probe):
             return
         root = np.sqrt(norm)
         a = (row - earlier @ self.A) / root
@@ -245,15 +245,14 @@ class Conditioning:
         self._x_probes += np.multiply.outer(change, a)
         self._y_probes += np.multiply.outer(change, b)
 
-    def _rounding_of_norms(self, amplification: Any, probes: Array) -> Any:
-        """Squared norms at or below this are not told from 0, or hardly."""
-        known_to = 64 * self.gram.eps * (amplification**2 + _mean_square(probes))
-        return np.maximum(self._vanishing, known_to)
+    def _rounding_of_norm(self, amplification: Any, probes: Array) -> Any:
+        """Squared norms at or below this are rounding."""
+        return 64 * self.gram.eps * (amplification**2 + _mean_square(probes))
 
     def _rescale(self) -> None:
         np.maximum(self.norms, 0.0, out=self.norms)
-        rounding = self._rounding_of_norms(self.gram.x_amplification, self._x_probes)
-        self.vanished |= self.norms <= rounding
+        rounding = self._rounding_of_norm(self.gram.x_amplification, self._x_probes)
+        self.vanished |= self.norms <= np.maximum(rounding, self._vanishing)
         with np.errstate(divide="ignore"):
             self.scale = np.where(self.vanished, 0.0, 1 / np.sqrt(self.norms))
 
