@@ -189,6 +189,8 @@ class Conditioning:
         self.vanished = ~gram.alive
         self.scale = np.ones(gram.n_x)
         self._vanishing = gram.eps ** (2 / 3)
+        self._x_amplification = gram.x_amplification
+        self._y_amplification = gram.y_amplification
         self._signs = np.random.default_rng(0)
         self._x_probes = np.zeros((PROBES, gram.n_x))
         self._y_probes = np.zeros((PROBES, gram.n_y))
@@ -202,7 +204,7 @@ class Conditioning:
         """Condition on more candidates: one set of rows of ``K_XX`` and ``2 s n_x`` flops each."""
         rows = self.gram.x_rows(indices)
         references = self.gram.block(indices).T
-        rounding = self.gram.x_amplification[indices]
+        rounding = self._x_amplification[indices]
         for j, row, y_row, own in zip(indices, rows, references, rounding, strict=True):
             self._take_out(row, y_row, self.A[:, j], row[j], self._x_probes[:, j], own)
         self._rescale()
@@ -215,7 +217,7 @@ class Conditioning:
         rows = np.empty((self.gram.n_covariates, self.gram.n_x))
         for columns in tiles(self.gram.n_x):
             rows[:, columns] = self.gram.block(columns)[first:]
-        rounding = self.gram.y_amplification
+        rounding = self._y_amplification
         for j, row in enumerate(rows, start=first):
             y_row, probe = self.gram.yy[j], self._y_probes[:, j]
             self._take_out(row, y_row, self.B[:, j], y_row[j], probe, rounding[j])
@@ -251,7 +253,7 @@ class Conditioning:
 
     def _rescale(self) -> None:
         np.maximum(self.norms, 0.0, out=self.norms)
-        rounding = self._rounding_of_norm(self.gram.x_amplification, self._x_probes)
+        rounding = self._rounding_of_norm(self._x_amplification, self._x_probes)
         self.vanished |= self.norms <= np.maximum(rounding, self._vanishing)
         with np.errstate(divide="ignore"):
             self.scale = np.where(self.vanished, 0.0, 1 / np.sqrt(self.norms))
@@ -269,21 +271,21 @@ class Conditioning:
         may be known far better than to eps, where it is small; what was subtracted is not.
         """
         subtracted = np.sqrt(_mean_square(self._x_probes))
-        noise: Array = self.gram.noise * self.gram.x_amplification
+        noise: Array = self.gram.noise * self._x_amplification
         noise += ENTRY_ROUNDING * self.gram.eps * subtracted
         noise *= self.scale
         return noise
 
     def x_amplification(self, indices: Any) -> Array:
         """How many times eps normalised entries of ``K_XX|S`` are off, by candidate."""
-        square = self.gram.x_amplification[indices] ** 2
+        square = self._x_amplification[indices] ** 2
         square = square + _mean_square(self._x_probes[:, indices])
         amplification: Array = np.sqrt(square) * self.scale[indices]
         return amplification
 
     def y_amplification(self) -> Array:
         """How many times eps entries of ``K_YY|S`` are off, by reference; without covariates."""
-        square = self.gram.y_amplification**2 + _mean_square(self._y_probes)
+        square = self._y_amplification**2 + _mean_square(self._y_probes)
         amplification: Array = np.sqrt(square)[: self.gram.n_y - self.gram.n_covariates]
         return amplification
 

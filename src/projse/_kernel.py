@@ -81,6 +81,13 @@ class Kernel:
         g /= np.sqrt(gx + c)
         return _power(g, self.degree) if self.name == "poly" else g
 
+    def amplification(self, norms: Array) -> Array:
+        """How many times its usual rounding a kernel value of variables of these norms is off.
+
+        A small distance is the difference of squared norms; γ is what they are measured in.
+        """
+        return np.sqrt(1 + 2 * self.gamma * norms) if self.name == "rbf" else np.ones_like(norms)
+
     def noise(self, eps: float) -> float:
         """Size of a kernel value that rounding alone can give to unrelated variables."""
         base = ENTRY_ROUNDING * eps
@@ -191,6 +198,14 @@ class ElementwiseGram(FeatureGram):
         self._cosines_yy = yy
         self.yy = self._map(yy.copy(), self._gy, self._gy)
         np.fill_diagonal(self.yy, 1.0)
+
+    @property
+    def x_amplification(self) -> Array:
+        return self.kernel.amplification(self._gx)
+
+    @property
+    def y_amplification(self) -> Array:
+        return self.kernel.amplification(self._gy)
 
     def _map(self, g: Array, gy: Array, gx: Array) -> Array:
         """Apply the kernel to inner products, which are overwritten."""
@@ -355,11 +370,11 @@ class CentredGram(FeatureGram):
     @property
     def x_amplification(self) -> Array:
         # Centring leaves the rounding of the whole entry, which normalising then enlarges.
-        return self._ux
+        return self.inner.x_amplification * self._ux
 
     @property
     def y_amplification(self) -> Array:
-        return self._uy
+        return self.inner.y_amplification[self._live_y] * self._uy
 
     @property
     def narrow_x_rows(self) -> bool:
