@@ -24,6 +24,7 @@ from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._routes import KernelSpec, from_moments, from_rows
 from projse._selection import Plan, Selection, select
 from projse._selector import RowSelector
+from projse._significance import are_no_counts, degrees_of_freedom
 from projse._source import Rows, is_dask
 from projse.exceptions import RankExhaustedWarning
 
@@ -48,8 +49,9 @@ class ProjSe(
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         How many to select: a number; a share of the candidates in (0, 1); "auto" stops where the
-        p-value of the next pick, given all picks so far, exceeds ``significance`` (linear kernel);
-        None selects as many as the reference space has dimensions.
+        p-value of the next pick, given all picks so far, exceeds ``significance`` (linear kernel,
+        ``center=True``); None selects as many as the reference space has dimensions, besides those
+        in ``include`` and given them.
     kernel : {"linear", "poly", "rbf"} or callable, default="linear"
         Kernel between variables. A callable gets two matrices and returns the kernel between
         their columns, shape (n_a, n_b). RBF is not sign-blind: a perfect negative predictor is
@@ -106,7 +108,8 @@ class ProjSe(
     margins_ : ndarray of shape (n_selected,)
         Relative gap to the runner-up; near 0, the order is not decided by the data.
     pvalues_ : ndarray of shape (n_selected,)
-        Of the pick under independence (linear kernel; else NaN). Round 0 has none.
+        Of the pick under independence (linear kernel, centred; else NaN). Round 0 has none, nor
+        have weights whose sum is less than half the number of rows: they are no counts.
     rounds_ : ndarray of int of shape (n_selected,)
     support_ : ndarray of bool of shape (n_features_in_,)
     ranking_ : ndarray of int of shape (n_features_in_,)
@@ -234,8 +237,10 @@ class ProjSe(
                 batch_size=self.batch_size,
                 progress=progress.phase("rows"),
             )
-            total = float(rows.n_samples if rows.weight is None else rows.weight.sum())
-            plan = self._complete(plan, spec, total, route.spectrum)
+            w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
+            plan = self._complete(
+                plan, spec, float(w.sum()), int(np.count_nonzero(w)), route.spectrum
+            )
             self._refuse_constants(route.gram, plan)
             selection = select(route.gram, plan, progress.phase("picks"))
             self._forget_moments()
@@ -333,7 +338,7 @@ class ProjSe(
                 f"{what} needs the products of the candidates with each other, which these moments "
                 "do not hold; build them with Moments.from_arrays(..., with_xx=True)."
             )
-        plan = self._complete(plan, spec, moments.sum_weights, None)
+        plan = self._complete(plan, spec, moments.sum_weights, moments.n_samples, None)
         if strict:
             self._refuse_constants(gram, plan)
         selection = select(gram, plan)
@@ -437,7 +442,12 @@ class ProjSe(
         )
 
     def _complete(
-        self, plan: Plan, spec: KernelSpec, sum_weights: float, spectrum: Array | None
+        self,
+        plan: Plan,
+        spec: KernelSpec,
+        sum_weights: float,
+        n_rows: int,
+        spectrum: Array | None,
     ) -> Plan:
         """Add what is only known once the rows were seen."""
         if plan.one_view and plan.significance is not None:
@@ -447,7 +457,13 @@ class ProjSe(
             )
         degrees = float("nan")
         if spec.is_linear and not plan.one_view:
-            degrees = sum_weights - (1 if self.center else 0)
+            degrees = degrees_of_freedom(sum_weights, n_rows, self.center)
+        if plan.significance is not None and are_no_counts(sum_weights, n_rows):
+            raise ValueError(
+                f"sample_weight sums to {sum_weights:.3g} over {n_rows} rows, but the p-values "
+                "that n_features_to_select='auto' goes by take weights as counts of rows; multiply "
+                f"them by {n_rows / sum_weights:.3g}, or use a number."
+            )
         if spectrum is not None:
             # A basis stands for the references, which are no longer the candidates themselves.
             plan = replace(plan, one_view=False)

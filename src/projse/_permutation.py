@@ -308,7 +308,10 @@ def _prepare(fitted: ProjSe, rows: Rows) -> _Problem:
             with_xx = n_conditioned > 0 and rows.X.shape[1] <= AUTO_XX_COLUMNS
             moments = moments_of(rows, with_xx=with_xx, n_jobs=fitted.n_jobs)
     return _Problem(
-        rows, moments, spec, fitted._complete(plan, spec, float(rows.n_samples), spectrum)
+        rows,
+        moments,
+        spec,
+        fitted._complete(plan, spec, float(rows.n_samples), rows.n_samples, spectrum),
     )
 
 

@@ -29,7 +29,7 @@ class Plan:
     Attributes
     ----------
     n_features : int or None
-        How many; None for the rank of the reference space.
+        How many; None for the rank of the reference space, given what is included.
     exhausted : {"residual", "restart", "stop"}
     round_size : int or None
     include, exclude : ndarray of int
@@ -139,7 +139,7 @@ class ReferenceSpace:
         rank, plan = max(len(F), 1), self.plan
         noise = self.conditioning.noise() * (np.linalg.norm(F * amplification) / np.sqrt(rank))
         if plan.spectrum is not None:
-            # The basis itself: a short direction of the references is known to less than a long one.
+            # The basis itself: of the references, a short direction is known less well.
             off = ENTRY_ROUNDING * self.gram.eps * np.linalg.norm(F / plan.spectrum)
             noise = np.hypot(noise, off / np.sqrt(rank))
         return noise
@@ -171,14 +171,15 @@ def select(
     deflation, rank = space.open()
     selection.reference_rank = rank
     wanted = plan.n_features
-    if wanted is None:
-        wanted = min(rank, int(eligible.sum()))
     if plan.include.size:
         for pick in greedy(deflation, eligible, forced=plan.include):
             selection.add(pick, float("nan"), 0)
         eligible[plan.include] = False
         space.conditioning.extend(plan.include)
         deflation, rank = space.open()
+    if wanted is None:
+        # What comes first takes no place of what the references are then searched for.
+        wanted = len(selection.indices) + min(rank, int(eligible.sum()))
 
     round_number = 0
     pending: list[int] = []
