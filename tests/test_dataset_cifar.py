@@ -228,3 +228,32 @@ def test_cifar_npz_is_read_without_unpickling(tmp_path):
     np.savez_compressed(path, **parts)
     with pytest.raises(DatasetError, match="fine_labels"):
         read_cifar_npz(path)
+
+
+def test_cifar_files_are_unpacked_up_to_a_limit(tmp_path):
+    limit = 1 << 20
+    path = tmp_path / "a.npz"
+    np.savez_compressed(
+        path, data=np.zeros((1000, 3072), np.uint8), fine_labels=[0], label_names=""
+    )
+    with pytest.raises(DatasetError, match=rf"{re.escape(str(path))}.*{limit} bytes"):
+        read_cifar_npz(path, limit)
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(small_cifar()[0])
+    with pytest.raises(DatasetError, match=rf"{re.escape(str(path))}.*1000 bytes"):
+        read_cifar_archive(path, "test", 1000)
+
+
+def test_sparse_member_of_a_cifar_archive_is_not_filled_up(tmp_path):
+    """A header that says 1 GiB, of which nothing is there."""
+    path, member = tmp_path / "a.tar.gz", tarfile.TarInfo("cifar-100-python/test")
+    member.pax_headers = {
+        "GNU.sparse.major": "0",
+        "GNU.sparse.minor": "1",
+        "GNU.sparse.map": f"{1 << 30},0",
+        "GNU.sparse.size": str(1 << 30),
+    }
+    with tarfile.open(path, "w:gz", format=tarfile.PAX_FORMAT) as archive:
+        archive.addfile(member)
+    with pytest.raises(DatasetError, match=rf"{re.escape(str(path))}.*{1 << 20} bytes"):
+        read_cifar_archive(path, "test", 1 << 20)

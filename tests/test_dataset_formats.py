@@ -7,6 +7,7 @@ import gzip
 import io
 import re
 import struct
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -433,3 +434,60 @@ def test_matlab_file_without_such_a_matrix_is_refused():
             read_matlab(content, "a.mat", [name])
     with pytest.raises(DatasetError, match="no MATLAB file of version 5"):
         read_matlab(b"MATLAB 7.3 MAT-file".ljust(124) + b"\0\2IM" + b"\x89HDF", "a.mat", ["X"])
+
+
+# Bombs: small files that unpack to a great deal
+
+
+class Peak:
+    """Memory that Python allocated at most while a block ran, in bytes."""
+
+    def __enter__(self):
+        tracemalloc.start()
+        return self
+
+    def __exit__(self, *error):
+        self.bytes = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+
+
+ZEROS = bytes(1 << 26)
+
+
+def packed(ending):
+    if ending == ".zip":
+        return zipped(A_DOT_ts=ZEROS)
+    return gzip.compress(ZEROS) if ending == ".gz" else bz2.compress(ZEROS)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".bz2", ".zip"])
+def test_nothing_is_unpacked_beyond_its_limit(tmp_path, ending):
+    path = tmp_path / f"A{ending}"
+    path.write_bytes(packed(ending))
+
+    def read(limit):
+        if ending == ".zip":
+            return read_member(path, ["A.ts"], limit)[1]
+        return read_content(path, limit)
+
+    limit = 1 << 22
+    with Peak() as peak, pytest.raises(DatasetError, match=rf"{re.escape(str(path))}.*{limit}"):
+        read(limit)
+    assert peak.bytes < 3 * limit
+    assert read(len(ZEROS)) == ZEROS
+
+
+def test_compressed_matrices_are_unpacked_up_to_a_limit_all_together():
+    content = mat(do_compression=True, X=np.zeros((1000, 1000)), Y=np.zeros((1000, 1000)))
+    limit = 12 << 20  # one of them, not both
+    with Peak() as peak, pytest.raises(DatasetError, match=r"a\.mat.*more than \d+ bytes"):
+        read_matlab(content, "a.mat", ["X", "Y"], limit)
+    assert peak.bytes < 3 * limit
+    assert len(read_matlab(content, "a.mat", ["X", "Y"], 2 * limit)) == 2
+
+
+@pytest.mark.parametrize("n_axes", [65, 255])
+def test_idx_with_more_axes_than_arrays_have_is_refused(n_axes):
+    content = bytes([0, 0, 8, n_axes]) + struct.pack(">I", 1) * n_axes + b"\7"
+    with pytest.raises(DatasetError, match=rf"a\.idx.*{n_axes} axes"):
+        read_idx(content, "a.idx")

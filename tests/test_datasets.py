@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -196,6 +197,24 @@ def test_data_home_that_cannot_be_written_is_named(tmp_path, server):
     (tmp_path / "folder").write_bytes(b"a file where the folder should be")
     with pytest.raises(DatasetMissingError, match=re.escape(str(tmp_path))):
         locate(one_file(), ["all"], tmp_path, True)
+
+
+def test_packed_file_of_another_checksum_is_unpacked_no_further_than_its_data_set(tmp_path):
+    """64 MiB of zeros in 64 kB: told by its size, without holding any of it."""
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(bytes(1 << 26)))
+    dataset = one_file(path="a.txt.gz")
+    tracemalloc.start()
+    with pytest.raises(DatasetError, match=rf"{re.escape(str(path))}.*{dataset.max_bytes} bytes"):
+        locate(dataset, ["all"], tmp_path, True)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 23
+    tracemalloc.stop()
+
+
+@pytest.mark.parametrize("dataset", REGISTERED, ids=lambda dataset: dataset.name)
+def test_limit_of_a_data_set_is_above_its_values_and_below_a_bomb(dataset):
+    values = sum(dataset.n_samples.values()) * dataset.n_features
+    assert values < dataset.max_bytes < 1 << 30
 
 
 def test_packed_file_may_be_packed_by_anybody(tmp_path):

@@ -251,6 +251,16 @@ def test_include_conditions_everything_else(seed, route, round_size):
     agreement.assert_mostly_full()
 
 
+@pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.parametrize("n_y", [1, 3])
+def test_include_without_a_number_goes_on_through_the_references(seed, n_y, route):
+    X, Y = problem(np.random.default_rng([seed, 21]), n_y=n_y)
+    got = ROUTES[route](ProjSe(include=[3, 7]), X, Y)
+    want = literal_rounds(X, Y, 2 + n_y, include=[3, 7])
+    assert got.selected_[:2].tolist() == [3, 7]
+    check(later(got), want[:2])
+
+
 def test_included_copies_and_constants_change_nothing(seed):
     rng = np.random.default_rng([seed, 10])
     for _ in range(20):
@@ -324,21 +334,20 @@ def test_covariates_and_feature_space_centring_are_refused_together(seed):
 # Significance
 
 
-@pytest.mark.parametrize("center", [True, False])
-def test_pvalues_follow_the_beta_distribution(seed, center):
+def test_pvalues_follow_the_beta_distribution(seed):
     rng = np.random.default_rng([seed, 13])
     X, Y = problem(rng, n_x=20)
     X[:, 19] = 0.0
     Z = rng.normal(size=(80, 2))
     for covariates, include, round_size in [(None, [], None), (Z, [], 2), (Z, [4, 5], 1)]:
-        selector = ProjSe(11, center=center, include=include or None, round_size=round_size)
+        selector = ProjSe(11, include=include or None, round_size=round_size)
         got = selector.fit(X, Y, covariates=covariates)
         conditioned = 0 if covariates is None else 2
         for t, (score, r) in enumerate(zip(got.scores_, got.rounds_, strict=True)):
             if r == 0:
                 continue
             before = int((got.rounds_ < r).sum())
-            degrees = 80 - center - conditioned - before
+            degrees = 80 - 1 - conditioned - before
             taken = t - before
             tail = scipy.stats.beta.sf(score, (3 - taken) / 2, (degrees - 3 + taken) / 2)
             p = -np.expm1((19 - t) * np.log1p(-tail))

@@ -50,7 +50,6 @@ CASES = {
     "many candidates": (20, 150, 3, odd_references, {}),
     "hardly more rows than outputs": (14, 6, 11, odd_references, {}),
     "more outputs than rows, of low rank": (12, 6, 4, rank_deficient, {}),
-    "not centred": (20, 8, 2, odd_references, {"center": False}),
     "not scaled": (20, 8, 2, odd_references, {"scale": False}),
     "classes": (30, 8, 3, labels, {}),
 }
@@ -63,9 +62,7 @@ def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, case):
     pvalues = []
     for _ in range(300):
         scales = rng.uniform(0.1, 10, size=n_x)
-        X = rng.normal(size=(m, n_x)) * scales
-        if parameters.get("center", True):
-            X += rng.normal(size=n_x)
+        X = rng.normal(size=(m, n_x)) * scales + rng.normal(size=n_x)
         selector = ProjSe(1, **parameters).fit(X, references(rng, m, n_y))
         pvalues.append(selector.pvalues_[0])
     assert scipy.stats.kstest(pvalues, "uniform").pvalue > FALSE_ALARM
@@ -163,3 +160,52 @@ def test_a_stricter_level_adds_less_noise(seed):
     ]
     for longer, shorter in pairwise(found):
         assert longer[: len(shorter)] == shorter
+
+
+# What p-values cannot tell
+
+
+def unrelated(rng, mean=0.0):
+    return rng.normal(size=(60, 8)) + mean, rng.normal(size=(60, 2)) + mean
+
+
+@pytest.mark.parametrize("n_y", [1, 2])
+def test_without_centring_there_are_no_pvalues(seed, n_y):
+    """Unrelated variables with means share most of their length: 0.05 would mean nothing."""
+    X, Y = unrelated(np.random.default_rng([seed, 9]), mean=3.0)
+    got = ProjSe(4, center=False).fit(X, Y[:, :n_y])
+    assert got.scores_[0] > 0.5
+    assert np.isnan(got.pvalues_).all()
+    assert not np.isnan(ProjSe(4).fit(X, Y[:, :n_y]).pvalues_).any()
+    for call in (lambda s: s.fit(X, Y), lambda s: s.fit_moments(Moments.from_arrays(X, Y))):
+        with pytest.raises(ValueError, match=r"'auto'.*center=False.*Use center=True"):
+            call(ProjSe("auto", center=False))
+
+
+def by_fit(selector, X, Y, weight):
+    return fit(selector, X, Y, sample_weight=weight)
+
+
+def by_moments(selector, X, Y, weight):
+    return selector.fit_moments(Moments.from_arrays(X, Y, weight, with_xx=True))
+
+
+@pytest.mark.parametrize("route", [by_fit, by_moments])
+def test_weights_that_are_no_counts_have_no_pvalues(seed, route):
+    rng = np.random.default_rng([seed, 10])
+    X, Y = unrelated(rng)
+    Y += 3 * X[:, :2]
+    weight = rng.uniform(0.5, 1.5, size=60) * (rng.random(60) < 0.9)
+    want = route(ProjSe("auto"), X, Y, weight)
+    assert {0, 1} <= set(want.selected_)
+    shares = weight / weight.sum()
+    with pytest.raises(ValueError, match=r"sums to 1 over \d+ rows.*multiply them by \d+") as error:
+        route(ProjSe("auto"), X, Y, shares)
+    factor = float(str(error.value).split("multiply them by ")[1].split(",")[0])
+    assert factor == pytest.approx(np.count_nonzero(weight), rel=0.01)
+    assert route(ProjSe("auto"), X, Y, shares * factor).selected_[:2].tolist() == (
+        want.selected_[:2].tolist()
+    )
+    plain = route(ProjSe(3), X, Y, shares)
+    assert plain.selected_.tolist() == route(ProjSe(3), X, Y, weight).selected_.tolist()
+    assert np.isnan(plain.pvalues_).all()

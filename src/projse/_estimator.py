@@ -44,8 +44,9 @@ class ProjSe(
     ----------
     n_features_to_select : int, float, "auto" or None, default=None
         How many to select: a number; a share of the candidates in (0, 1); "auto" stops where the
-        p-value of the next pick, given all picks so far, exceeds ``significance`` (linear kernel);
-        None selects as many as the reference space has dimensions.
+        p-value of the next pick, given all picks so far, exceeds ``significance`` (linear kernel,
+        ``center=True``); None selects as many as the reference space has dimensions, besides those
+        in ``include`` and given them.
     kernel : {"linear", "poly", "rbf"} or callable, default="linear"
         Kernel between variables. A callable gets two matrices and returns the kernel between
         their columns, shape (n_a, n_b). RBF is not sign-blind: a perfect negative predictor is
@@ -102,7 +103,8 @@ class ProjSe(
     margins_ : ndarray of shape (n_selected,)
         Relative gap to the runner-up; near 0, the order is not decided by the data.
     pvalues_ : ndarray of shape (n_selected,)
-        Of the pick under independence (linear kernel; else NaN). Round 0 has none.
+        Of the pick under independence (linear kernel, centred; else NaN). Round 0 has none, nor
+        have weights whose sum is less than half the number of rows: they are no counts.
     rounds_ : ndarray of int of shape (n_selected,)
     support_ : ndarray of bool of shape (n_features_in_,)
     ranking_ : ndarray of int of shape (n_features_in_,)

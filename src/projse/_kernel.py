@@ -18,6 +18,9 @@ from projse._gram import LinearGram
 
 Array = NDArray[Any]
 
+ENTRY_ROUNDING = 32
+"""An inner product of normalised variables is known to this many units of roundoff."""
+
 TILE = 4096
 """Columns handled at a time where a whole matrix is not needed."""
 
@@ -78,9 +81,16 @@ class Kernel:
         g /= np.sqrt(gx + c)
         return _power(g, self.degree) if self.name == "poly" else g
 
+    def amplification(self, norms: Array) -> Array:
+        """How many times its usual rounding a kernel value of variables of these norms is off.
+
+        A small distance is the difference of squared norms; γ is what they are measured in.
+        """
+        return np.sqrt(1 + 2 * self.gamma * norms) if self.name == "rbf" else np.ones_like(norms)
+
     def noise(self, eps: float) -> float:
         """Size of a kernel value that rounding alone can give to unrelated variables."""
-        base = 32 * eps
+        base = ENTRY_ROUNDING * eps
         if self.name == "poly" and not self.coef0:
             return max(base**self.degree, np.finfo(np.float64).tiny ** 0.5)
         return base
@@ -103,7 +113,8 @@ class FeatureGram(ABC):
     """Normalised kernel matrices between references Y and candidates X.
 
     ``yy`` has shape (n_y, n_y); its last ``n_covariates`` references are only conditioned on.
-    ``alive`` marks the candidates that are not constant; ``noise`` is the rounding of an entry.
+    ``alive`` marks the candidates that are not constant. The rounding of an entry is ``noise``
+    times the amplifications of its two variables.
     """
 
     yy: Array
@@ -111,6 +122,16 @@ class FeatureGram(ABC):
     alive: NDArray[np.bool_]
     noise: float
     eps: float
+
+    @property
+    def x_amplification(self) -> Array:
+        """How many times ``noise`` an entry of each candidate is off, shape (n_x,)."""
+        return np.ones(self.n_x)
+
+    @property
+    def y_amplification(self) -> Array:
+        """The same of each reference, shape (n_y,)."""
+        return np.ones(self.n_y)
 
     @property
     def n_x(self) -> int:
@@ -177,6 +198,14 @@ class ElementwiseGram(FeatureGram):
         self._cosines_yy = yy
         self.yy = self._map(yy.copy(), self._gy, self._gy)
         np.fill_diagonal(self.yy, 1.0)
+
+    @property
+    def x_amplification(self) -> Array:
+        return self.kernel.amplification(self._gx)
+
+    @property
+    def y_amplification(self) -> Array:
+        return self.kernel.amplification(self._gy)
 
     def _map(self, g: Array, gy: Array, gx: Array) -> Array:
         """Apply the kernel to inner products, which are overwritten."""
@@ -302,7 +331,7 @@ class CentredGram(FeatureGram):
         self.inner = inner
         self.eps = inner.eps
         # A mean does not tell a small entry from a zero one: entries are known to eps, no better.
-        self.noise = max(inner.noise, 32 * inner.eps)
+        self.noise = max(inner.noise, ENTRY_ROUNDING * inner.eps)
         n_alive = max(int(inner.alive.sum()), 1)
         n_y = max(inner.n_y, 1)
         y_mean = inner.yy.sum(axis=1) / n_y
@@ -319,7 +348,7 @@ class CentredGram(FeatureGram):
         self._x_total = float(self._x_mean[inner.alive].sum() / n_alive)
         self._yx_total = float(self._yx_row.sum() / n_y)
         yy = inner.yy - y_mean[:, None] - y_mean + y_mean.sum() / n_y
-        floor = 32 * inner.eps
+        floor = ENTRY_ROUNDING * inner.eps
         y_norms, x_norms = np.diag(yy), 1 - 2 * self._x_mean + self._x_total
         self._live_y = np.flatnonzero(y_norms > floor)
         self.alive = inner.alive & (x_norms > floor)
@@ -337,6 +366,15 @@ class CentredGram(FeatureGram):
         block *= self._ux[columns]
         block[:, ~self.alive[columns]] = 0.0
         return block
+
+    @property
+    def x_amplification(self) -> Array:
+        # Centring leaves the rounding of the whole entry, which normalising then enlarges.
+        return self.inner.x_amplification * self._ux
+
+    @property
+    def y_amplification(self) -> Array:
+        return self.inner.y_amplification[self._live_y] * self._uy
 
     @property
     def narrow_x_rows(self) -> bool:
@@ -371,7 +409,7 @@ class CallableGram(FeatureGram):
         self._function = function
         self._X = X
         self.eps = float(np.finfo(np.float64).eps)
-        self.noise = 32 * self.eps
+        self.noise = ENTRY_ROUNDING * self.eps
         Y = X[:, :0] if Y is None else Y
         yy = self._evaluate(Y, Y) if Y.shape[1] else np.empty((0, 0))
         check_kernel_matrix(yy)

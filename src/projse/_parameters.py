@@ -65,6 +65,12 @@ def _check_n_features(p: Any) -> None:
                 "n_features_to_select='auto' goes by p-values, which only the linear kernel "
                 f"has; kernel={p.kernel!r}. Use a number."
             )
+        if not p.center:
+            raise ValueError(
+                "n_features_to_select='auto' goes by p-values, which center=False does not have: "
+                "means that are not 0 look like relations. Use center=True, which leaves centred "
+                "variables as they are, or a number."
+            )
     elif wanted is not None and not is_number(wanted):
         raise TypeError(
             f"n_features_to_select={wanted!r} must be a number, 'auto' or None, not "

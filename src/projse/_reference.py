@@ -70,20 +70,31 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
     refuse_overflow(norms, label, names)
     live = norms > 16 * stored * largest_value * (np.sqrt(len(Y)) if center else 0.0)
     live &= norms > 0
+    # Stored values are known to their unit roundoff, of which a large mean makes a large share.
+    known_to = stored * _lengths(source, weight)[live] / norms[live]
     Y = Y[:, live] / norms[live]
     m, q = Y.shape
     if m > 2 * q:
         basis, triangle = scipy.linalg.qr(Y, mode="economic", overwrite_a=True, check_finite=False)
-        inner, values, _ = scipy.linalg.svd(triangle, full_matrices=False, check_finite=False)
+        inner, values, V = scipy.linalg.svd(triangle, full_matrices=False, check_finite=False)
         U = basis @ inner
     else:
-        U, values, _ = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)
-    kept = int(np.count_nonzero(values > singular_cut(m, q, stored) * values[0])) if q else 0
-    U = U[:, :kept]
+        U, values, V = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)
+    known = values > np.linalg.norm(16 * V * known_to, axis=1)
+    if q:
+        known &= values > singular_cut(m, q, stored) * values[0]
+    U = U[:, known]
     if root is not None:
         U = U / root
     basis_rows = replace(rows, Y=np.ascontiguousarray(U), target_names=None, classes=None)
-    return basis_rows, values[:kept]
+    return basis_rows, values[known]
+
+
+def _lengths(Y: Array, weight: Array | None) -> Array:
+    """Norms of the columns as they are stored, means and all."""
+    w = np.ones(len(Y)) if weight is None else weight
+    lengths: Array = np.sqrt(np.einsum("i,ij,ij->j", w, Y, Y, dtype=np.float64))
+    return lengths
 
 
 def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:

@@ -138,7 +138,7 @@ class CholeskyDeflation:
         self._active: Array | None = None
         self._active_L = self._L
         self._pending: list[int] = []
-        self._largest_scale = 1.0
+        self._largest = 1.0
 
     def scores(self) -> Array:
         self._complete()
@@ -155,7 +155,7 @@ class CholeskyDeflation:
         self._active_L.append(row[None])
         if self._active is not None:
             self._pending.append(j)
-        self._largest_scale = max(self._largest_scale, float(self.conditioning.scale[j]))
+        self._largest = max(self._largest, float(self.conditioning.x_amplification(j)))
         return row
 
     def narrow(self, active: Array | None) -> None:
@@ -190,9 +190,9 @@ class CholeskyDeflation:
 
     def floor(self, indices: Any, initial: Any) -> Any:
         # Entries are known to eps of the whole variables, of which conditioning left a part.
-        scale = np.maximum(self.conditioning.scale[indices], self._largest_scale)
+        amplification = np.maximum(self.conditioning.x_amplification(indices), self._largest)
         taken = len(self._active_L.rows)
-        return 8 * max(taken, 16) * self.conditioning.gram.eps * scale**2
+        return 8 * max(taken, 16) * self.conditioning.gram.eps * amplification**2
 
 
 class GrowingRows:

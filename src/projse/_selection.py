@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse._coordinates import Conditioning, coordinates, factor
-from projse._kernel import FeatureGram
+from projse._kernel import ENTRY_ROUNDING, FeatureGram
 from projse._search import CholeskyDeflation, Deflation, Pick, ProjectedDeflation, greedy
 from projse._significance import selection_pvalue
 
@@ -29,7 +29,7 @@ class Plan:
     Attributes
     ----------
     n_features : int or None
-        How many; None for the rank of the reference space.
+        How many; None for the rank of the reference space, given what is included.
     exhausted : {"residual", "restart", "stop"}
     round_size : int or None
     include, exclude : ndarray of int
@@ -109,6 +109,7 @@ class ReferenceSpace:
         K = conditioning.reference()
         # Ridge and truncation go by the directions of the references, not those of their basis.
         spectrum = plan.spectrum if plan.needs_factor else None
+        amplification = conditioning.y_amplification()
         if spectrum is not None:
             K = K * np.outer(spectrum, spectrum)
         kept = factor(
@@ -118,6 +119,7 @@ class ReferenceSpace:
             tol=plan.tol,
             eps=gram.eps,
             largest=self.largest,
+            amplification=amplification if spectrum is None else amplification * spectrum,
         )
         if self.largest is None:
             self.largest = kept.largest
@@ -127,10 +129,20 @@ class ReferenceSpace:
         smallest = kept.smallest + plan.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
             R,
-            noise=conditioning.noise() / np.sqrt(smallest),
+            noise=self._noise(F, amplification),
             relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
         )
         return deflation, kept.rank
+
+    def _noise(self, F: Array, amplification: Array) -> Array:
+        """Root mean square rounding of the coordinates of each candidate."""
+        rank, plan = max(len(F), 1), self.plan
+        noise = self.conditioning.noise() * (np.linalg.norm(F * amplification) / np.sqrt(rank))
+        if plan.spectrum is not None:
+            # The basis itself: of the references, a short direction is known less well.
+            off = ENTRY_ROUNDING * self.gram.eps * np.linalg.norm(F / plan.spectrum)
+            noise = np.hypot(noise, off / np.sqrt(rank))
+        return noise
 
 
 def select(
@@ -159,14 +171,15 @@ def select(
     deflation, rank = space.open()
     selection.reference_rank = rank
     wanted = plan.n_features
-    if wanted is None:
-        wanted = min(rank, int(eligible.sum()))
     if plan.include.size:
         for pick in greedy(deflation, eligible, forced=plan.include):
             selection.add(pick, float("nan"), 0)
         eligible[plan.include] = False
         space.conditioning.extend(plan.include)
         deflation, rank = space.open()
+    if wanted is None:
+        # What comes first takes no place of what the references are then searched for.
+        wanted = len(selection.indices) + min(rank, int(eligible.sum()))
 
     round_number = 0
     pending: list[int] = []

@@ -6,6 +6,34 @@ import numpy as np
 from scipy.special import betainc
 
 
+def degrees_of_freedom(sum_weights: float, n_rows: int, center: bool) -> float:
+    """Dimension of the space that variables vary in, as far as p-values may rely on it.
+
+    Parameters
+    ----------
+    sum_weights : float
+        Sum of the row weights, which count as repetitions of their rows.
+    n_rows : int
+        Rows with a weight above 0.
+    center : bool
+        Whether means were subtracted.
+
+    Returns
+    -------
+    float
+        NaN without centring: means that are not 0 are a relation to every other such variable, and
+        what is independent does not look it. NaN for weights that :func:`are_no_counts` of rows.
+    """
+    if not center or are_no_counts(sum_weights, n_rows):
+        return float("nan")
+    return sum_weights - 1
+
+
+def are_no_counts(sum_weights: float, n_rows: int) -> bool:
+    """Tell weights on another scale (shares, say) from repetitions of rows, doubtful ones less."""
+    return sum_weights < n_rows / 2
+
+
 def selection_pvalue(
     score: float, rank: int, taken: int, n_candidates: int, degrees: float
 ) -> float:
@@ -39,7 +67,7 @@ def selection_pvalue(
     it conservative.
     """
     a, b = (rank - taken) / 2, (degrees - rank + taken) / 2
-    if a <= 0 or b <= 0:
+    if not (a > 0 and b > 0):
         return float("nan")
     tail = float(betainc(b, a, 1 - min(max(score, 0.0), 1.0)))
     if tail >= 1:

@@ -19,6 +19,7 @@ from projse._moments import AUTO_XX_COLUMNS, Moments
 from projse._parameters import column_indices, is_whole, plain_rank
 from projse._routes import KernelSpec, Route, from_moments, from_rows
 from projse._selection import Plan, Selection, select
+from projse._significance import are_no_counts, degrees_of_freedom
 from projse._source import Rows
 from projse.exceptions import ProductsMissingError
 
@@ -151,7 +152,7 @@ class Task:
         few = self.plan.exhausted == "residual" and self.n_x <= AUTO_XX_COLUMNS
         return self.needs_products(n_y) or few
 
-    def complete(self, sum_weights: float, spectrum: Array | None) -> Plan:
+    def complete(self, sum_weights: float, n_rows: int, spectrum: Array | None) -> Plan:
         """Add to the plan what is only known once the rows were seen."""
         plan = self.plan
         if plan.one_view and plan.significance is not None:
@@ -161,7 +162,13 @@ class Task:
             )
         degrees = float("nan")
         if self.spec.is_linear and not plan.one_view:
-            degrees = sum_weights - (1 if self.spec.center else 0)
+            degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center)
+        if plan.significance is not None and are_no_counts(sum_weights, n_rows):
+            raise ValueError(
+                f"sample_weight sums to {sum_weights:.3g} over {n_rows} rows, but the p-values "
+                "that n_features_to_select='auto' goes by take weights as counts of rows; multiply "
+                f"them by {n_rows / sum_weights:.3g}, or use a number."
+            )
         if spectrum is not None:
             # A basis stands for the references, which are no longer the candidates themselves.
             plan = replace(plan, one_view=False)
@@ -195,8 +202,8 @@ class Task:
     ) -> Outcome:
         """Select from rows in memory; ``progress`` and ``picks`` follow the two steps."""
         route = self.route(rows, n_covariates=n_covariates, progress=progress)
-        total = float(rows.n_samples if rows.weight is None else rows.weight.sum())
-        plan = self.complete(total, route.spectrum)
+        w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
+        plan = self.complete(float(w.sum()), int(np.count_nonzero(w)), route.spectrum)
         self._refuse_constants(route.gram)
         return Outcome(select(route.gram, plan, picks), plan, route.moments)
 
@@ -212,7 +219,7 @@ class Task:
         if moments.xx is None:
             self._refuse_lack(moments)
         gram = from_moments(moments, self.spec, whole_reference=self.plan.needs_factor)
-        plan = self.complete(moments.sum_weights, None)
+        plan = self.complete(moments.sum_weights, moments.n_samples, None)
         if not provisional:
             self._refuse_constants(gram)
         return Outcome(select(gram, plan), plan, moments)

@@ -9,27 +9,25 @@ from __future__ import annotations
 import io
 import pickle
 import tarfile
-import zipfile
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.datasets._content import damaged, read_content
+from projse.datasets._content import LIMIT, damaged, read_content, read_member
 
 FOLDER = "cifar-100-python"
 Images = tuple[NDArray[np.uint8], NDArray[np.int64], list[str]]
 
 
-def read_cifar_archive(path: Path, part: str) -> Images:
+def read_cifar_archive(path: Path, part: str, limit: int = LIMIT) -> Images:
     """Read images, fine labels and class names of ``part`` ("train" or "test")."""
     # tarfile would stop before the end, where gzip keeps its checksum.
-    unpacked = io.BytesIO(read_content(path))
+    unpacked = io.BytesIO(read_content(path, limit))
     try:
         with tarfile.open(fileobj=unpacked, mode="r:") as archive:
-            pickles = {name: _member(archive, f"{FOLDER}/{name}") for name in (part, "meta")}
+            pickles = {n: _member(archive, f"{FOLDER}/{n}", limit) for n in (part, "meta")}
     except (OSError, EOFError, KeyError, tarfile.TarError) as error:
         raise damaged(path, error) from error
     batch, meta = (restricted_loads(pickles[name], f"{path}, {name}") for name in (part, "meta"))
@@ -43,15 +41,22 @@ def read_cifar_archive(path: Path, part: str) -> Images:
     return _checked(data, labels, names, path)
 
 
-def read_cifar_npz(path: Path) -> Images:
+def read_cifar_npz(path: Path, limit: int = LIMIT) -> Images:
     """Read images, fine labels and class names from an .npz, without unpickling."""
-    try:
-        # NumPy leaves a file that it opened itself open where it cannot read it.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            data, labels, names = (archive[k] for k in ("data", "fine_labels", "label_names"))
-    except (OSError, EOFError, ValueError, KeyError, zipfile.BadZipFile, zlib.error) as error:
-        raise damaged(path, error) from error
+    data, labels, names = (
+        _npy(path, name, limit) for name in ("data", "fine_labels", "label_names")
+    )
     return _checked(data, labels, [str(name) for name in names.ravel()], path)
+
+
+def _npy(path: Path, name: str, limit: int) -> NDArray[Any]:
+    """Read an array of an .npz; what its header says must fit what is there."""
+    content = read_member(path, [f"{name}.npy"], limit)[1]
+    try:
+        array: NDArray[Any] = np.load(io.BytesIO(content), allow_pickle=False)
+    except (OSError, EOFError, ValueError, MemoryError) as error:
+        raise damaged(path, error) from error
+    return array
 
 
 def restricted_loads(content: bytes, name: object) -> Any:
@@ -91,7 +96,10 @@ ALLOWED: dict[tuple[str, str], Any] = {
 }
 
 
-def _member(archive: tarfile.TarFile, name: str) -> bytes:
+def _member(archive: tarfile.TarFile, name: str, limit: int) -> bytes:
+    # A sparse member is as large as it says, however little of it there is.
+    if archive.getmember(name).size > limit:
+        raise tarfile.TarError(f"{name} unpacks to more than {limit} bytes")
     file = archive.extractfile(name)
     if file is None:
         raise KeyError(f"{name} is not a file")

@@ -1,15 +1,26 @@
-"""Bytes of a file, unpacked: plain, .gz, .bz2, or a member of a .zip archive."""
+"""Bytes of a file, unpacked: plain, .gz, .bz2, or a member of a .zip archive.
+
+A few packed megabytes may unpack to any size: nothing is unpacked beyond a limit.
+"""
 
 from __future__ import annotations
 
 import bz2
 import gzip
+import hashlib
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import IO
 
 from projse.exceptions import DatasetError
+
+LIMIT = 1 << 30
+"""Bytes a file may unpack to, where its data set does not say."""
+
+CHUNK = 1 << 20
+COMPRESSED = (".gz", ".bz2")
 
 
 def damaged(name: object, why: object) -> DatasetError:
@@ -20,29 +31,61 @@ def damaged(name: object, why: object) -> DatasetError:
     )
 
 
-def read_content(path: Path) -> bytes:
+def too_large(name: object, limit: int) -> DatasetError:
+    """Make the error for a file that unpacks to more than its data set can hold."""
+    return damaged(name, f"it unpacks to more than {limit} bytes")
+
+
+def read_content(path: Path, limit: int = LIMIT) -> bytes:
     """Return what ``path`` holds, unpacked if its name ends in .gz or .bz2."""
-    packed = path.read_bytes()
-    if not packed:
+    return b"".join(_chunks(path, limit))
+
+
+def content_checksum(path: Path, limit: int = LIMIT) -> str:
+    """Return the sha256 of what ``path`` holds, unpacked, without holding it."""
+    checksum = hashlib.sha256()
+    for chunk in _chunks(path, limit):
+        checksum.update(chunk)
+    return checksum.hexdigest()
+
+
+def _chunks(path: Path, limit: int) -> Iterator[bytes]:
+    """Yield what a file holds, piece by piece, up to its end or the limit."""
+    if not path.stat().st_size:
         raise damaged(path, "it is empty")
+    size = 0
     try:
-        if path.suffix == ".gz":
-            return gzip.decompress(packed)
-        if path.suffix == ".bz2":
-            return bz2.decompress(packed)
+        with _unpacked(path) as file:
+            while chunk := file.read(CHUNK):
+                size += len(chunk)
+                if size > limit:
+                    raise too_large(path, limit)
+                yield chunk
+    except DatasetError:
+        raise
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise damaged(path, error) from error
-    return packed
 
 
-def read_member(path: Path, names: Sequence[str]) -> tuple[str, bytes]:
+def _unpacked(path: Path) -> gzip.GzipFile | IO[bytes]:
+    if path.suffix == ".gz":
+        return gzip.open(path)
+    return bz2.open(path) if path.suffix == ".bz2" else path.open("rb")
+
+
+def read_member(path: Path, names: Sequence[str], limit: int = LIMIT) -> tuple[str, bytes]:
     """Return name and content of the first of ``names`` in a .zip archive, in whatever folder."""
     try:
         with zipfile.ZipFile(path) as archive:
             members = {Path(member).name: member for member in archive.namelist()}
             for name in names:
                 if name in members:
+                    # zipfile reads no more than the archive announces.
+                    if archive.getinfo(members[name]).file_size > limit:
+                        raise too_large(path / name, limit)
                     return name, archive.read(members[name])
+    except DatasetError:
+        raise
     # zipfile also raises NotImplementedError and RuntimeError, for what it cannot unpack.
     except (
         OSError,

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+HEADROOM = 1 << 24
+"""Bytes for headers, labels and names, whatever the format."""
+
 
 @dataclass(frozen=True)
 class Address:
@@ -55,6 +58,8 @@ class DataSet:
         Number of columns, and of classes or labels.
     about : str
         Source, reference, licence and notes.
+    bytes_per_value : int
+        What a value takes in its files, unpacked, at most.
     """
 
     name: str
@@ -63,6 +68,13 @@ class DataSet:
     n_features: int
     n_targets: int
     about: str = field(repr=False)
+    bytes_per_value: int = 32  # a number with all its digits, as text
+
+    @property
+    def max_bytes(self) -> int:
+        """Bytes that one of its files may unpack to: all values, and a good deal besides."""
+        values = sum(self.n_samples.values()) * (self.n_features + self.n_targets)
+        return self.bytes_per_value * values + HEADROOM
 
     @property
     def description(self) -> str:

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
-from projse.datasets._content import read_content
+from projse.datasets._content import COMPRESSED, content_checksum
 from projse.datasets._dataset import DataFile, DataSet
 from projse.datasets._home import ENVIRONMENT, get_data_home, import_pooch
 from projse.exceptions import DatasetError, DatasetMissingError
 
-COMPRESSED = (".gz", ".bz2")
 TIMEOUT = 30  # seconds without an answer
 CHUNK = 1 << 16
 
@@ -31,7 +30,7 @@ def locate(
     home = get_data_home(data_home)
     found: dict[str, Path] = {}
     for part in parts:
-        path = _at_hand(dataset.parts[part], home, found)
+        path = _at_hand(dataset, part, home, found)
         if path is None:
             if not download_if_missing:
                 reason = "Downloading is off (download_if_missing=False)."
@@ -45,18 +44,18 @@ def locate(
     return found
 
 
-def _at_hand(files: Sequence[DataFile], home: Path, found: dict[str, Path]) -> Path | None:
-    for file in files:
+def _at_hand(dataset: DataSet, part: str, home: Path, found: dict[str, Path]) -> Path | None:
+    for file in dataset.parts[part]:
         path = home / file.path
         if path in found.values():  # one archive for several parts: it was checked before
             return path
         if path.is_file():
-            _check(file, path)
+            _check(file, path, dataset.max_bytes)
             return path
     return None
 
 
-def _check(file: DataFile, path: Path) -> None:
+def _check(file: DataFile, path: Path, limit: int) -> None:
     """Refuse a file whose checksum is none of those known; without any, leave it to its shape."""
     if not file.accepted:
         return
@@ -65,10 +64,8 @@ def _check(file: DataFile, path: Path) -> None:
     if checksum in file.accepted:
         return
     # The same content, packed by another program or with other settings, is as good.
-    if path.suffix in COMPRESSED:
-        content = hashlib.sha256(read_content(path)).hexdigest()
-        if content in file.accepted:
-            return
+    if path.suffix in COMPRESSED and content_checksum(path, limit) in file.accepted:
+        return
     origin = f", or put the file from {file.addresses[0].url} there" if file.addresses else ""
     raise DatasetError(
         f"{path} is damaged or another version: its sha256 is {checksum}, but one of "

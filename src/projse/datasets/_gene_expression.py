@@ -116,7 +116,9 @@ def _load(
     download_if_missing: bool,
 ) -> Bunch | tuple[Any, Any]:
     path = locate(dataset, ["all"], data_home, download_if_missing)["all"]
-    matrix, labels = read_matlab(read_content(path), path, keys)
+    matrix, labels = read_matlab(
+        read_content(path, dataset.max_bytes), path, keys, dataset.max_bytes
+    )
     # MATLAB stores columns; rows in order are what the selector reads without a copy.
     data = np.ascontiguousarray(matrix, dtype=np.float64)
     check_shape(data, dataset, "all", path)

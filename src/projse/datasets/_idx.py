@@ -28,5 +28,8 @@ def read_idx(content: bytes, name: object) -> NDArray[Any]:
         raise damaged(
             name, f"it has {len(content)} bytes; for the shape {shape} it needs {expected}"
         )
-    values = np.frombuffer(content, dtype, offset=start).reshape(shape)
+    try:
+        values = np.frombuffer(content, dtype, offset=start).reshape(shape)
+    except ValueError as error:  # NumPy has fewer axes than the format
+        raise damaged(name, f"it has {n_axes} axes: {error}") from error
     return values.astype(dtype.newbyteorder("="))

@@ -152,7 +152,10 @@ def load_cifar100(
     data, target, target_names = [], [], None
     for part, path in paths.items():
         npz = path.suffix == ".npz"
-        X, labels, names = read_cifar_npz(path) if npz else read_cifar_archive(path, part)
+        limit = CIFAR100.max_bytes
+        X, labels, names = (
+            read_cifar_npz(path, limit) if npz else read_cifar_archive(path, part, limit)
+        )
         check_shape(X, CIFAR100, part, path)
         codes, found = check_labels(labels, CIFAR100, part, path)
         if len(names) != CIFAR100.n_targets or found != [str(c) for c in range(len(names))]:
@@ -184,12 +187,12 @@ def _mnist(
     names: list[str] = []
     for part in parts_of(subset):
         path = paths[f"{part} images"]
-        images = read_idx(read_content(path), path)
+        images = read_idx(read_content(path, MNIST.max_bytes), path)
         if images.shape[1:] != (SIDE, SIDE) or images.dtype != np.uint8:
             raise damaged(path, f"{images.shape[1:]} of {images.dtype} is no image of MNIST")
         check_shape(images.reshape(len(images), -1), MNIST, part, path)
         path = paths[f"{part} labels"]
-        labels = read_idx(read_content(path), path)
+        labels = read_idx(read_content(path, MNIST.max_bytes), path)
         codes, names = check_labels(labels, MNIST, part, path)
         data.append(images)
         target.append(codes)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.datasets._content import damaged
+from projse.datasets._content import LIMIT, damaged
 
 HEADER = 128
 INT8, INT32, UINT32, MATRIX, COMPRESSED = 1, 5, 6, 14, 15
@@ -40,8 +40,10 @@ CLASSES = dict(enumerate(("f8", "f4", "i1", "u1", "i2", "u2", "i4", "u4", "i8", 
 Element = tuple[int, memoryview]
 
 
-def read_matlab(content: bytes, name: object, keys: Sequence[str]) -> list[NDArray[Any]]:
-    """Read the matrices of these names, in this order."""
+def read_matlab(
+    content: bytes, name: object, keys: Sequence[str], limit: int = LIMIT
+) -> list[NDArray[Any]]:
+    """Read the matrices of these names, in this order; ``limit`` bytes unpacked, all together."""
     signature = content[HEADER - 4 : HEADER]
     if signature not in (b"\0\1IM", b"\1\0MI"):
         raise damaged(name, "it is no MATLAB file of version 5")
@@ -50,7 +52,9 @@ def read_matlab(content: bytes, name: object, keys: Sequence[str]) -> list[NDArr
     try:
         for kind, data in _elements(memoryview(content)[HEADER:], order):
             if kind == COMPRESSED:
-                kind, data = _only(_elements(memoryview(zlib.decompress(data)), order))
+                unpacked = _unpack(data, limit)
+                limit -= len(unpacked)
+                kind, data = _only(_elements(memoryview(unpacked), order))
             if kind != MATRIX:
                 raise ValueError(f"type {kind} where a matrix should be")
             parts = _elements(data, order)
@@ -82,6 +86,17 @@ def _elements(data: memoryview, order: str) -> Iterator[Element]:
         yield kind, data[start : start + size]
         # All but compressed elements are filled up to a multiple of eight bytes.
         position = start + size if kind == COMPRESSED else start + size + -(start + size) % 8
+
+
+def _unpack(data: memoryview, limit: int) -> bytes:
+    stream = zlib.decompressobj()
+    # One byte more than allowed: 0 would mean without a limit.
+    unpacked = stream.decompress(data, limit + 1)
+    if len(unpacked) > limit:
+        raise ValueError(f"it unpacks to more than {limit} bytes")
+    if not stream.eof:
+        raise ValueError("a compressed element is cut short")
+    return unpacked
 
 
 def _only(elements: Iterator[Element]) -> Element:

@@ -114,7 +114,7 @@ def _load(
 
 
 def _read(path: Path, dataset: DataSet) -> tuple[Floats, NDArray[np.uint8]]:
-    content = read_content(path)
+    content = read_content(path, dataset.max_bytes)
     if ".svm" in path.suffixes:
         return read_libsvm(content, path, dataset.n_features, dataset.n_targets)
     X, Y, _, _ = read_multilabel_arff(content, path, dataset.n_targets)

@@ -270,6 +270,7 @@ MNIST = DataSet(
         ),
     },
     n_samples={"train": 60000, "test": 10000},
+    bytes_per_value=1,
     n_features=784,
     n_targets=10,
     about=(
@@ -348,6 +349,7 @@ CIFAR100 = DataSet(
         "test": (CIFAR100_ARCHIVE,),
     },
     n_samples={"train": 50000, "test": 10000},
+    bytes_per_value=1,
     n_features=3072,
     n_targets=100,
     about=(

@@ -125,7 +125,7 @@ def _load(
     paths = locate(dataset, parts_of(subset), data_home, download_if_missing)
     data, target, target_names = [], [], None
     for part, path in paths.items():
-        X, labels = _read(path, f"{dataset.name}_{part.upper()}")
+        X, labels = _read(path, f"{dataset.name}_{part.upper()}", dataset.max_bytes)
         check_shape(X, dataset, part, path)
         codes, names = check_labels(labels, dataset, part, path)
         if target_names not in (None, names):
@@ -145,10 +145,10 @@ def _load(
     )
 
 
-def _read(path: Path, stem: str) -> tuple[Floats, Integers]:
+def _read(path: Path, stem: str, limit: int) -> tuple[Floats, Integers]:
     if path.suffix == ".zip":
         member, content = read_member(
-            path, [f"{stem}.{end}" for end in ("ts", "tsv", "txt", "arff")]
+            path, [f"{stem}.{end}" for end in ("ts", "tsv", "txt", "arff")], limit
         )
         return read_ucr(content, path / member)
-    return read_ucr(read_content(path), path)
+    return read_ucr(read_content(path, limit), path)

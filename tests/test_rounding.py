@@ -1,0 +1,196 @@
+"""No picks from rounding, and none lost to it, against projections in extended precision.
+
+Whole numbers times powers of two: references are combinations of candidates without any rounding,
+so that what is left of them, once those candidates are picked, is exactly nothing.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from agreement import ROUTES, fit
+
+from projse import ProjSe
+
+extended = pytest.mark.skipif(
+    np.finfo(np.longdouble).eps > 1e-18, reason="long double is no wider than double here"
+)
+
+# Problems
+
+
+def whole(rng, *shape, bits=6):
+    return rng.integers(-(1 << bits), 1 << bits, shape).astype(float)
+
+
+def random(rng, m, p, small):
+    return whole(rng, m, p)
+
+
+def near_copies(rng, m, p, small):
+    return whole(rng, m, 1) + small * whole(rng, m, p)
+
+
+def near_copies_of_two(rng, m, p, small):
+    return whole(rng, m, 2)[:, rng.integers(0, 2, p)] + small * whole(rng, m, p)
+
+
+def chain(rng, m, p, small):
+    return np.cumsum(np.hstack([whole(rng, m, 1), small * whole(rng, m, p - 1, bits=4)]), axis=1)
+
+
+def near_pairs_and_their_differences(rng, m, p, small):
+    X, third = whole(rng, m, p), p // 3
+    X[:, third : 2 * third] = X[:, :third] + small * X[:, third : 2 * third]
+    X[:, 2 * third : 3 * third] = X[:, third : 2 * third] - X[:, :third]
+    return X
+
+
+def of_low_rank(rng, m, p, small):
+    return whole(rng, m, 4, bits=3) @ whole(rng, 4, p, bits=2)
+
+
+FAMILIES = [random, near_copies, near_copies_of_two, chain, near_pairs_and_their_differences]
+FAMILIES += [of_low_rank]
+
+
+def problem(rng, family, small):
+    """References of one to three candidates, exactly."""
+    while True:
+        m, p, q = int(rng.choice([40, 120, 300])), int(rng.integers(8, 30)), rng.integers(1, 6)
+        X = family(rng, m, p, small) + 64.0 * rng.integers(0, 4)
+        behind = rng.permutation(p)[: rng.integers(1, 4)]
+        Y = X[:, behind] @ whole(rng, len(behind), q, bits=2)
+        if (X.std(axis=0) > 0).all() and (Y.std(axis=0) > 0).all():
+            return X, Y
+
+
+# Extended precision
+
+
+class Exact:
+    """What is left of variables once picks are taken out, in extended precision."""
+
+    def __init__(self, X, Y, center):
+        X, Y = X.astype(np.longdouble), Y.astype(np.longdouble)
+        if center:
+            X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+        self.X, self.Y = (A / np.sqrt((A * A).sum(axis=0)) for A in (X, Y))
+        self.taken = []
+
+    def left(self, A):
+        for _ in range(2):
+            for q in self.taken:
+                A = A - np.outer(q, q @ A)
+        return A
+
+    def take_out(self, picks):
+        for j in picks:
+            x = self.left(self.X[:, [j]])[:, 0]
+            norm = np.sqrt(x @ x)
+            if norm > 1e-13:
+                self.taken.append(x / norm)
+
+    def coordinates(self):
+        """Of the candidates, normalised, in the space that is left of the references."""
+        X, Y = self.left(self.X), self.left(self.Y)
+        norms = (X * X).sum(axis=0)
+        X = np.where(norms > 1e-24, X / np.sqrt(np.maximum(norms, 1e-24)), 0)
+        basis = []
+        for _ in range(Y.shape[1]):
+            squares = (Y * Y).sum(axis=0)
+            q = Y[:, int(np.argmax(squares))]
+            if squares.max() <= 1e-30:
+                break
+            for p in (*basis, *basis):
+                q = q - p * (p @ q)
+            basis.append(q / np.sqrt(q @ q))
+            Y = Y - np.outer(basis[-1], basis[-1] @ Y)
+        return np.array(basis).reshape(len(basis), len(X)) @ X
+
+
+def true_scores(selector, X, Y, center):
+    """Scores of the picks made, in order, and the best one that is left after them."""
+    exact, scores = Exact(X, Y, center), []
+    for number in np.unique(selector.rounds_):
+        R, picks = exact.coordinates(), selector.selected_[selector.rounds_ == number]
+        for j in picks:
+            scores.append(float(R[:, j] @ R[:, j]))
+            if scores[-1] > 0:
+                q = R[:, j] / np.sqrt(R[:, j] @ R[:, j])
+                R = R - np.outer(q, q @ R)
+        exact.take_out(picks)
+    R, share = exact.coordinates(), (exact.left(exact.Y) ** 2).sum(axis=0).max()
+    return np.array(scores), float((R * R).sum(axis=0).max(initial=0.0)), float(share)
+
+
+@extended
+@pytest.mark.parametrize("small", [2.0**-3, 2.0**-7, 2.0**-10, 2.0**-14])
+@pytest.mark.parametrize("family", FAMILIES)
+def test_scores_are_those_of_extended_precision(seed, family, small):
+    """A pick from rounding has nothing there; and where much is left, the search has not ended."""
+    rng = np.random.default_rng([seed, 1])
+    for trial in range(12):
+        X, Y = problem(rng, family, small)
+        solver, round_size = ("auto", "gram", "qr")[trial % 3], (None, 1)[trial % 2]
+        center = trial < 8
+        wanted = min(12, X.shape[1])
+        got = fit(ProjSe(wanted, solver=solver, round_size=round_size, center=center), X, Y)
+        scores, best_left, share_left = true_scores(got, X, Y, center)
+        np.testing.assert_allclose(got.scores_, scores, rtol=0.05)
+        if len(got.selected_) < wanted and small >= 2.0**-10:
+            assert best_left < 1e-6 or share_left < 1e-10
+
+
+@extended
+@pytest.mark.parametrize("share", [1e-2, 1e-4, 1e-5])
+@pytest.mark.parametrize("family", [random, near_pairs_and_their_differences, of_low_rank])
+def test_small_effects_are_found(seed, family, share):
+    """One output is one of the candidates, to a small part: a score of the square of that part."""
+    rng = np.random.default_rng([seed, 2])
+    for solver in ("auto", "gram", "qr") * 3:
+        X, Y = problem(rng, family, 2.0**-7)
+        Y[:, 0] += 2.0 ** round(np.log2(share)) * X[:, int(rng.integers(X.shape[1]))]
+        got = fit(ProjSe(min(12, X.shape[1]), solver=solver), X, Y)
+        scores, best_left, share_left = true_scores(got, X, Y, True)
+        np.testing.assert_allclose(got.scores_, scores, rtol=0.05)
+        assert best_left < 1e-6 or share_left < 1e-12
+
+
+# As found
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e3, 1e5, 1e7])
+@pytest.mark.parametrize("spread", [1e-3, 1.0])
+@pytest.mark.parametrize("solver", ["auto", "gram", "qr"])
+def test_near_copies_give_no_more_picks_than_their_rank(seed, solver, spread, mean):
+    rng = np.random.default_rng([seed, 3])
+    for _ in range(10):
+        X = (0 if spread == 1 else rng.normal(size=(300, 1))) + mean
+        X = X + spread * rng.normal(size=(300, 30))
+        Y = X[:, :3] @ rng.normal(size=(3, 4))
+        assert len(fit(ProjSe(12, solver=solver), X, Y).selected_) <= 3
+
+
+@pytest.mark.parametrize("route", ["auto", "moments"])
+@pytest.mark.parametrize("mean", [0.0, 5.0, 50.0])
+def test_feature_space_centring_gives_no_more_picks_than_the_rank(seed, mean, route):
+    rng = np.random.default_rng([seed, 4])
+    for _ in range(5):
+        X = rng.normal(size=(20, 300)) + mean
+        selector = ProjSe(200, exhausted="stop", center=False, center_kernel=True)
+        assert len(ROUTES[route](selector, X, None).selected_) == 20
+
+
+@pytest.mark.parametrize("views", [1, 2])
+@pytest.mark.parametrize("mean", [0.0, 5.0, 50.0])
+@pytest.mark.parametrize("center_kernel", [False, True])
+@pytest.mark.parametrize("scale", [False, True])
+def test_rbf_tells_copies_whatever_their_norm(seed, scale, center_kernel, mean, views):
+    rng = np.random.default_rng([seed, 5])
+    for _ in range(5):
+        X = np.tile(rng.normal(size=(20, 12)) + mean, 3)
+        parameters = {"scale": scale, "center": False, "center_kernel": center_kernel}
+        selector = ProjSe(30, kernel="rbf", exhausted="stop", **parameters)
+        got = fit(selector, X, None if views == 1 else X[:, :5])
+        assert len(set(got.selected_ % 12)) == len(got.selected_)
