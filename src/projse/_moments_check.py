@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -79,8 +79,9 @@ def check_possible(moments: Moments, *, definite: bool = True) -> None:
 
 
 def _check_numbers(moments: Moments) -> None:
-    n, w, eps = moments.n_samples, moments.sum_weights, moments.eps
-    if not isinstance(n, Integral) or isinstance(n, bool) or not 0 <= n < 1 << 63:
+    n: Any = moments.n_samples
+    w, eps = moments.sum_weights, moments.eps
+    if not isinstance(n, int | np.integer) or not 0 <= n < 1 << 63:
         raise ValueError(f"n_samples={_short(n)} is no number of rows")
     if not _is_finite(w) or w < 0 or (w == 0) != (n == 0):
         raise ValueError(f"sum_weights={_short(w)} is no weight of {n} rows")
@@ -173,7 +174,7 @@ def _check_single_rows(moments: Moments) -> None:
     if moments.n_samples > 1:
         return
     squares = [(moments.xx_diag, moments.x_peak, moments.x_mean, "candidate")]
-    if moments.yy is not None:
+    if moments.yy is not None and moments.y_mean is not None:
         squares.append((np.diag(moments.yy), moments.y_peak, moments.y_mean, "reference"))
     for values, peak, mean, kind in squares:
         limit = _slack(moments) * moments.sum_weights * mean**2
@@ -192,7 +193,9 @@ def _slack(moments: Moments) -> float:
 def _sizes(squares: Array, peak: Array | None, mean: Array, moments: Moments) -> Array:
     """Return the sums of squares that rounding is a share of."""
     largest = np.maximum(squares, 0.0) if peak is None else np.maximum(squares, peak)
-    sizes: Array = largest + moments.sum_weights * (moments.eps * mean) ** 2
+    # Sums are about means, which are known to their last digit in float64.
+    digit = np.finfo(np.float64).eps / moments.eps * mean
+    sizes: Array = largest + moments.sum_weights * digit**2
     return sizes
 
 
