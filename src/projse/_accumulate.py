@@ -60,11 +60,10 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
     if not len(head) or (head.dtype.itemsize == 1 and not weighted):
         return None  # sums of bytes and of their squares are exact
     head = np.asarray(head, dtype=np.float64)
-    mean = head.mean(axis=0)
-    if np.all(np.abs(mean) <= 2 * head.std(axis=0)):
+    constant = (head == head[0]).all(axis=0)
+    mean = np.where(constant, head[0], head.mean(axis=0))
+    if np.all(np.abs(mean) <= np.where(constant, 0.0, 2 * head.std(axis=0))):
         return None
-    constant = (head == head[:1]).all(axis=0)
-    mean[constant] = head[0, constant]
     return mean.astype(dtype)
 
 

@@ -297,25 +297,26 @@ def _dense_moments(
     dx, dy = sums.x / (w or 1.0), sums.y / (w or 1.0)
     one_view = rows.Y is None
     x_vanished = _vanished(sums.xx_diag, sums.x, sums.yx)
-    y_vanished = None if sparse_y else _vanished(y_squares, sums.y, sums.yx.T)
+    if sparse_y:
+        counted = rows.counted()
+        y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
+        y_vanished = _vanished_sparse(np.diag(yy), y_mean, counted.Y)
+    else:
+        y_mean, yy = y_shift + dy, sums.yy - w * np.outer(dy, dy)
+        y_vanished = _vanished(y_squares, sums.y, sums.yx.T)
     xx_diag = np.maximum(sums.xx_diag - w * dx**2, 0.0)
     xx_diag[_lost_to_shift(sums.xx_diag, sums.x, w, eps)] = 0.0
     moments = Moments(
         n_samples=sums.n_samples,
         sum_weights=w,
         x_mean=x_shift + dx,
-        y_mean=None if one_view else y_shift + dy,
-        yy=None if one_view else sums.yy - w * np.outer(dy, dy),
+        y_mean=None if one_view else y_mean,
+        yy=None if one_view else yy,
         yx=None if one_view else _subtract_outer(sums.yx, w * dy, dx),
         xx_diag=xx_diag,
         xx=None if sums.xx is None else _subtract_outer(sums.xx, w * dx, dx),
         eps=eps,
     )
-    if sparse_y:
-        counted = rows.counted()
-        y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
-        moments = replace(moments, y_mean=y_mean, yy=yy)
-        y_vanished = _vanished_sparse(np.diag(yy), y_mean, counted.Y)
     _mark_vanished(moments, x_vanished, y_vanished)
     return moments
 
@@ -353,9 +354,10 @@ def _vanished_sparse(squares: Array, mean: Array, A: sp.csr_array) -> Array:
 def _mark_vanished(moments: Moments, x: Array, y: Array | None) -> None:
     """Give columns that are not constant a sum of squares above 0, in place.
 
-    Further rows may make up for it; a selection refuses what is left so.
+    Further rows may make up for it; a selection refuses what is left so. The smallest number there
+    is: however many of them are added, the sum stays below ``SMALLEST_SQUARES``.
     """
-    least = float(np.finfo(np.float64).tiny)
+    least = float(np.finfo(np.float64).smallest_subnormal)
     x = x & (moments.xx_diag < least)
     if x.any():
         moments.xx_diag[x] = least
@@ -491,7 +493,8 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
         y_differs = None if a.y_mean is None else a.y_mean != b.y_mean
         _mark_vanished(combined, a.x_mean != b.x_mean, y_differs)
     elif sign < 0:
-        _check_difference(a, b, combined)
+        with np.errstate(over="ignore"):  # then nothing is refused for its size
+            _check_difference(a, b, combined)
     combined.xx_diag = np.maximum(combined.xx_diag, 0.0)
     return combined
 

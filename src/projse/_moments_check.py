@@ -16,6 +16,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse._source import SMALLEST_SQUARES
+
 if TYPE_CHECKING:
     from projse._moments import Moments
 
@@ -215,8 +217,9 @@ def _rounding(a_size: Array, b_size: Array, slack: float) -> Array:
 
 
 def _allowed(a: Array, b: Array) -> Array:
-    """Return the largest products that sums of squares allow."""
-    return np.outer(np.sqrt(np.maximum(a, 0.0)), np.sqrt(np.maximum(b, 0.0)))
+    """Return the largest products that sums of squares allow; squares may have vanished."""
+    a, b = (np.sqrt(np.maximum(squares, SMALLEST_SQUARES)) for squares in (a, b))
+    return np.outer(a, b)
 
 
 def _blocks(n: int, width: int) -> Iterator[slice]:

@@ -216,8 +216,8 @@ def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None) -> None
     )
 
 
-SMALLEST_SQUARES = float(np.finfo(np.float64).tiny / np.finfo(np.float64).eps ** 2)
-"""Smaller sums of squares (below 1e-276) have lost digits, or all of them, to the range."""
+SMALLEST_SQUARES = 2 * float(np.finfo(np.float64).tiny)
+"""Smaller sums of squares (below 5e-308) have lost digits, or all of them, to the range."""
 
 
 class VanishingSquaresError(ValueError):
@@ -262,7 +262,7 @@ def refuse_vanishing(marked: Array, label: str, names: tuple[str, ...] | None) -
         which = repr(names[bad[0]]) if names else str(bad[0])
         raise VanishingSquaresError(
             f"Column {which} of {label} is not constant, but holds values (or weights) so small "
-            "that their squares vanish (below 1e-276); multiply it by a constant first."
+            "that their squares vanish (values below 1e-153); multiply it by a constant first."
         )
 
 

@@ -38,7 +38,7 @@ def centred_square(A: sp.csr_array, mean: Array, weight: Array | None, total: fl
     """
     w = np.ones(A.shape[0]) if weight is None else weight
     stored, empty = _stored_sums(A, w, total, lambda values, columns: (values - mean[columns]) ** 2)
-    return stored + empty * mean**2
+    return stored + empty * mean * mean
 
 
 def _stored_sums(
