@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -394,3 +395,26 @@ def test_fit_moments_takes_moments():
     thin = Moments.from_arrays(X, Y, with_xx=False)
     refused(lambda: ProjSe(2, include=[1]).fit_moments(thin), "include", "with_xx=True")
     refused(lambda: ProjSe(2).fit_moments(Moments.from_arrays(X, with_xx=False)), "with_xx=True")
+
+
+def test_moments_made_by_hand_must_be_those_of_some_rows():
+    X, Y = planted(0)
+    sound = Moments.from_arrays(pd.DataFrame(X, columns=LETTERS), Y)
+    ProjSe(2).fit_moments(sound)
+    nan = sound.yx.copy()
+    nan[0, 2] = np.nan
+    for changed, *words in (
+        ({"yx": nan}, "yx holds NaN", "'c'"),
+        ({"yx": 100 * sound.yx}, "yx is", "reference 0", "'a'"),
+        ({"xx_diag": sound.xx_diag[:5]}, "xx_diag has shape (5,)"),
+        ({"xx_diag": list(sound.xx_diag)}, "xx_diag is no array"),
+        ({"xx": -sound.xx}, "diagonal of xx"),
+        ({"yy": np.triu(sound.yy)}, "yy is not symmetric"),
+        ({"sum_weights": np.inf}, "sum_weights=inf"),
+        ({"n_samples": -5}, "n_samples=-5"),
+        ({"yx": None}, "yx is missing"),
+        ({"y_mean": None}, "yy is there"),
+        ({"feature_names": ("a",) * 8}, "'a' more than once"),
+    ):
+        made = replace(sound, **changed)
+        refused(lambda made=made: ProjSe(2).fit_moments(made), "moments cannot be", *words)

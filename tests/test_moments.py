@@ -13,7 +13,8 @@ from agreement import check
 from planted import PICKS, planted, planted_labels
 
 import projse._moments
-from projse import Moments, ProjSe
+from projse import Moments, ProjSe, StabilityProjSe
+from projse.exceptions import PrecisionLossWarning
 
 ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
 
@@ -231,6 +232,7 @@ def test_what_was_never_added_cannot_be_taken_out(seed):
         Moments.from_arrays(X[:100], words) - Moments.from_arrays(X[:10], ["z"] * 10)
 
 
+@pytest.mark.filterwarnings("ignore::projse.exceptions.PrecisionLossWarning")
 @pytest.mark.parametrize("form", [np.asarray, sp.csr_array, lambda A: A.astype("f4")])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_rounding_never_stops_a_sliding_window(seed, form, weighted):
@@ -253,6 +255,82 @@ def test_rounding_never_stops_a_sliding_window(seed, form, weighted):
         assert (window.xx_diag >= 0).all()
         np.testing.assert_allclose(window.xx_diag[[2, 5]], want.xx_diag[[2, 5]], rtol=1e-3)
         assert ((window + part) - part).n_samples == want.n_samples
+
+
+def huge(seed, size):
+    X, Y = planted(seed)
+    X[:, 6] = size * (1 + 1e-12 * X[:, 6])
+    Y[:, 1] = size * (1 + 1e-12 * Y[:, 1])
+    return pd.DataFrame(X, columns=NAMED), pd.DataFrame(Y, columns=list("uvw"))
+
+
+@pytest.mark.parametrize("how", ["add", "update", "partial_fit", "blocks", "sum"])
+@pytest.mark.parametrize("view", ["x", "y"])
+def test_sums_that_overflow_are_refused_by_column(seed, how, view):
+    (X, Y), (up, up_y), (down, down_y) = (huge(seed, size) for size in (1.0, 1e160, -1e160))
+    pairs = ((up, Y), (down, Y)) if view == "x" else ((X, up_y), (X, down_y))
+    name = "Column 'g' of X" if view == "x" else "Column 'v' of y"
+    first, second = (Moments.from_arrays(A, B) for A, B in pairs)
+    calls = {
+        "add": lambda: first + second,
+        "sum": lambda: sum([first, second]),
+        "update": lambda: first.update(*pairs[1]),
+        "partial_fit": lambda: ProjSe(2).partial_fit(*pairs[0]).partial_fit(*pairs[1]),
+        "blocks": lambda: StabilityProjSe(ProjSe(2)).fit_moments([first, second]),
+    }
+    with pytest.raises(ValueError, match=f"{name} .*overflow.*divide"):
+        calls[how]()
+
+
+def test_means_whose_squares_overflow_are_refused_where_they_count(seed):
+    X, Y = planted(seed)
+    X[:, 6] = 1e200
+    assert 6 not in ProjSe(2).fit(X, Y).selected_
+    with pytest.raises(ValueError, match=r"Column 6 of X .*overflow"):
+        ProjSe(2, center=False).fit(X, Y)
+
+
+def test_weights_whose_sum_overflows_are_refused(seed):
+    X, Y = planted(seed)
+    heavy = [Moments.from_arrays(X / 100, Y / 100, np.full(200, 4e305)) for _ in range(3)]
+    with pytest.raises(ValueError, match="sample_weight overflows"):
+        sum(heavy)
+
+
+def test_rows_that_no_difference_can_leave_were_never_added(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(230, 150)), rng.normal(size=(230, 2))
+    # Every pair of columns could be so, but not all of them together.
+    with pytest.raises(ValueError, match=r"semi-definite.*never added"):
+        Moments.from_arrays(X[:200], Y[:200]) - Moments.from_arrays(X[200:], Y[200:])
+    # Each column alone could be so, but not the two together.
+    same, opposite = X[:, [0, 0]], X[:, [0, 0]] * [1, -1]
+    whole = Moments.from_arrays(same, Y)
+    with pytest.raises(ValueError, match=r"squares allow.*never added"):
+        whole - Moments.from_arrays(opposite[:50], Y[:50])
+    assert (whole - Moments.from_arrays(same[:50], Y[:50])).n_samples == 180
+    with pytest.raises(ValueError, match=r"1 rows would be left.*never added"):
+        whole - Moments.from_arrays(same[1:] / 2, Y[1:])
+    assert (whole - Moments.from_arrays(same[1:], Y[1:])).n_samples == 1
+
+
+@pytest.mark.parametrize("with_xx", [True, False])
+def test_columns_that_a_difference_leaves_to_rounding_are_named(seed, with_xx):
+    X, Y = planted(seed)
+    X[:100, 3] *= 1e12
+    Y[:100, 1] *= 1e12
+    table, outputs = pd.DataFrame(X, columns=NAMED), pd.DataFrame(Y, columns=list("uvw"))
+    whole, large, small = (
+        Moments.from_arrays(table[rows], outputs[rows], with_xx=with_xx)
+        for rows in (slice(None), slice(100), slice(100, None))
+    )
+    with pytest.warns(PrecisionLossWarning, match="candidate 'd', reference 'v'") as caught:
+        rest = whole - large
+    assert [warning.filename for warning in caught] == [__file__]
+    assert 3 not in ProjSe(2).fit_moments(rest).selected_
+    assert (whole - small).n_samples == 100
+    some = Moments.from_arrays(table[100:110], outputs[100:110], with_xx=with_xx)
+    assert (rest - some).n_samples == 90, "no second warning for the same columns"
 
 
 # Streams

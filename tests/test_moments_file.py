@@ -192,6 +192,97 @@ CRAFTED = {
 }
 
 
+def two_views(**changed):
+    parts = {"x_mean": np.zeros(2), "y_mean": np.zeros(2), "yy": np.eye(2)}
+    parts |= {"yx": np.full((2, 2), 0.5), "xx_diag": np.ones(2)} | changed
+    return HEADER | {"arrays": list(parts)}, *parts.values()
+
+
+NAN = float("nan")
+BETWEEN_THREE = np.array([[1.0, 0.9, 0.9], [0.9, 1.0, -0.9], [0.9, -0.9, 1.0]])
+NONSENSE = {
+    "negative n_samples": ((HEADER | {"n_samples": -5}, *PARTS), "n_samples=-5"),
+    "huge n_samples": ((HEADER | {"n_samples": 10**400}, *PARTS), "n_samples=1000"),
+    "fractional n_samples": ((HEADER | {"n_samples": 2.5}, *PARTS), "n_samples=2.5"),
+    "weight 0": ((HEADER | {"sum_weights": 0.0}, *PARTS), "sum_weights=0.0"),
+    "weight without rows": ((HEADER | {"n_samples": 0}, *PARTS), "sum_weights=3.0"),
+    "infinite weight": ((HEADER | {"sum_weights": np.inf}, *PARTS), "sum_weights=inf"),
+    "NaN weight": ((HEADER | {"sum_weights": NAN}, *PARTS), "sum_weights=nan"),
+    "huge weight": ((HEADER | {"sum_weights": 10**400}, *PARTS), "sum_weights=1000"),
+    "eps 0": ((HEADER | {"eps": 0.0}, *PARTS), "eps=0.0"),
+    "eps 1": ((HEADER | {"eps": 1.0}, *PARTS), "eps=1.0"),
+    "eps NaN": ((HEADER | {"eps": NAN}, *PARTS), "eps=nan"),
+    "names twice": ((HEADER | {"feature_names": ["a", "a"]}, *PARTS), "'a' more than once"),
+    "NaN mean": ((HEADER, np.array([0.0, NAN]), *PARTS[1:]), "x_mean holds NaN.*candidate 1"),
+    "infinite square": ((HEADER, np.zeros(2), np.array([1.0, np.inf]), np.eye(2)), "xx_diag holds"),
+    "NaN product": ((HEADER, *PARTS[:2], np.array([[1, NAN], [0, 1.0]])), "xx holds NaN"),
+    "negative square": ((HEADER, np.zeros(2), -np.ones(2), -np.eye(2)), "sum of squares of -1"),
+    "diagonals differ": ((HEADER, *PARTS[:2], 2 * np.eye(2)), "xx_diag is 1.*xx is 2"),
+    "asymmetric": ((HEADER, *PARTS[:2], np.array([[1, 0.5], [0, 1.0]])), "not symmetric"),
+    "beyond Cauchy-Schwarz": ((HEADER, *PARTS[:2], np.array([[1, 2.0], [2, 1]])), "xx is 2 for"),
+    "indefinite": (
+        (HEADER | {"shape": [3, 3]}, np.zeros(3), np.ones(3), BETWEEN_THREE),
+        "not positive semi-definite",
+    ),
+    "no candidates": (
+        (HEADER | {"shape": [0, 0]}, np.zeros(0), np.zeros(0), np.eye(0)),
+        "0 candidates",
+    ),
+    "one row with a spread": (
+        (HEADER | {"n_samples": 1, "sum_weights": 1.0}, *PARTS),
+        "1 row.*sum of squares of 1",
+    ),
+    "NaN in yx": (two_views(yx=np.array([[0, NAN], [0, 0]])), "yx holds NaN.*candidate 1"),
+    "NaN in yy": (two_views(yy=np.array([[1, NAN], [0, 1]])), "yy holds NaN.*reference 1"),
+    "yx too large": (two_views(yx=np.full((2, 2), 1.5)), "yx is 1.5 for reference 0 and candid"),
+    "yy negative": (two_views(yy=-np.eye(2)), "reference 0 has a sum of squares of -1"),
+    "yy asymmetric": (two_views(yy=np.array([[1, 0.5], [0, 1]])), "yy is not symmetric"),
+    "negative peak": (two_views(x_peak=-np.ones(2)), "x_peak is -1"),
+    "peak of another shape": (two_views(y_peak=np.ones(3)), "y_peak has shape"),
+    "classes unsorted": (two_views(classes=np.array(["b", "a"])), "classes are not in ascending"),
+    "classes twice": (two_views(classes=np.array([1, 1])), "classes are not in ascending"),
+    "classes NaN": (two_views(classes=np.array([1.0, NAN])), "classes are not in ascending"),
+    "yy alone": (
+        (HEADER | {"arrays": ["x_mean", "xx_diag", "xx", "yy"]}, *PARTS, np.eye(2)),
+        "yy is there",
+    ),
+    "sparse yx too large": (
+        (
+            HEADER | {"arrays": SPARSE},
+            *sparse_parts([0, 1])[:3],
+            np.full(2, 9.0),
+            *sparse_parts([0, 1])[4:],
+        ),
+        "yx is 9 for",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", NONSENSE)
+def test_moments_that_no_rows_have_are_refused(small, kind):
+    content, message = NONSENSE[kind]
+    with pytest.raises(MomentsFileError, match=f"cannot be read as moments: .*{message}") as caught:
+        small[1](crafted(*content))
+    assert "\n" not in str(caught.value)
+
+
+def test_moments_of_any_rows_are_read_back(tmp_path, seed):
+    X, Y = planted(seed, 60)
+    X[:, 0], X[:, 1], X[:, 3] = 1e9 / 3, 1e12 + X[:, 1], X[:, 2] + X[:, 4]
+    X[:, 6] *= 1e140
+    X[:, 7] *= 1e-170
+    for dtype in ("f8", "f4"):
+        A = np.where(np.abs(X) > 1e30, 1e10 * X / 1e140, X).astype(dtype)
+        weight = np.random.default_rng(seed).uniform(0, 9, 60)
+        parts = [
+            Moments.from_arrays(A[rows], Y[rows].astype(dtype), weight[rows])
+            for rows in np.split(np.arange(60), [1, 20, 33])
+        ]
+        for moments in (*parts, sum(parts), sum(parts) - parts[1], sum(parts) - parts[3]):
+            moments.save(tmp_path / "file")
+            assert Moments.load(tmp_path / "file").n_samples == moments.n_samples
+
+
 @pytest.mark.parametrize("kind", CRAFTED)
 def test_a_crafted_file_is_refused_and_never_unpickled(small, kind):
     with pytest.raises(MomentsFileError, match="cannot be read as moments"):

@@ -199,3 +199,40 @@ def test_one_view_makes_whole_rows_only_to_catch_up(seed, monkeypatch):
     assert_allclose(lazy.margins_, plain.margins_, rtol=1e-6, atol=1e-9)
     assert sum(made) == 59
     assert whole_rows < 30
+
+
+class Poisoned:
+    """A space whose scores are NaN from the start, after a pick, or in the bound of the others."""
+
+    def __init__(self, where, n=64):
+        self.n, self.where = n, where
+        self.max_active = 16 if where == "bound" else 0
+
+    def scores(self):
+        scores = np.linspace(1.0, 0.1, self.n)
+        if self.where in ("scores", "bound"):
+            scores[-1 if self.where == "scores" else 40] = np.nan
+        return scores
+
+    def take(self, j):
+        return np.full(self.n, np.nan)
+
+    def narrow(self, active):
+        pass
+
+    def catch_up(self, scores):
+        pass
+
+    def floor(self, indices, initial):
+        return np.nan * initial if self.where == "floor" else 0.0 * initial
+
+
+@pytest.mark.parametrize("where", ["scores", "take", "bound"])
+def test_a_search_among_nan_ends_with_an_error(where):
+    picks = greedy(Poisoned(where), np.ones(64, dtype=bool))
+    with pytest.raises(ValueError, match="not finite"):
+        list(picks)
+
+
+def test_a_floor_of_nan_ends_the_search():
+    assert list(greedy(Poisoned("floor"), np.ones(64, dtype=bool))) == []

@@ -47,18 +47,22 @@ def product_dtype(*arrays: Array | None) -> np.dtype[Any]:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def choose_shift(head: Array, dtype: np.dtype[Any]) -> Array | None:
+def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> Array | None:
     """Return a shift for the columns, or None where no column needs one.
 
     Sums about zero are as accurate as sums about the mean while the mean is no larger than a few
     standard deviations. The first rows decide; a shift anywhere inside the data's range is a good
     one, so a drift after them does no harm.
+
+    A column that is constant so far is shifted by its own value: while it stays constant, all its
+    sums are exactly 0, and a column whose sums are not is none.
     """
-    if head.dtype.itemsize == 1:
+    if not len(head) or (head.dtype.itemsize == 1 and not weighted):
         return None  # sums of bytes and of their squares are exact
     head = np.asarray(head, dtype=np.float64)
-    mean = head.mean(axis=0)
-    if np.all(np.abs(mean) <= 2 * head.std(axis=0)):
+    constant = (head == head[0]).all(axis=0)
+    mean = np.where(constant, head[0], head.mean(axis=0))
+    if np.all(np.abs(mean) <= np.where(constant, 0.0, 2 * head.std(axis=0))):
         return None
     return mean.astype(dtype)
 
@@ -137,8 +141,9 @@ def accumulate_dense(
     head: Any = slice(0, min(m, max(min(batch_size, 1024), 256)))
     if weight is not None:
         head = np.flatnonzero(weight)[head]
-    x_shift = choose_shift(X[head], dtype)
-    y_shift = None if Y is None or sparse_y else choose_shift(Y[head], dtype)
+    weighted = weight is not None
+    x_shift = choose_shift(X[head], dtype, weighted)
+    y_shift = None if Y is None or sparse_y else choose_shift(Y[head], dtype, weighted)
 
     order: Array | None = None
     if by_class and codes is not None:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from projse._gram import refuse_vanishing_squares
 from projse._moments import Moments, align_classes, centred_yx, moments_of
 from projse._parameters import is_whole
 from projse._resample import deal, generator, group_codes
@@ -128,6 +129,7 @@ class StackedMoments:
 
     def __init__(self, blocks: Sequence[Moments]) -> None:
         total = sum(blocks[1:], start=blocks[0])
+        refuse_vanishing_squares(total)
         if total.classes is not None:
             blocks = [align_classes(block, total)[0] for block in blocks]
         self.total = total

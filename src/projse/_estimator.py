@@ -16,6 +16,7 @@ from projse._fit_elsewhere import FitElsewhereMixin
 from projse._fit_source import FitSourceMixin
 from projse._fitted import all_or_nothing, remember_columns
 from projse._moments import Moments, moments_of
+from projse._moments_check import check_moments
 from projse._parameters import check_parameters
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._selector import RowSelector
@@ -298,6 +299,10 @@ class ProjSe(
         check_parameters(self)
         if not isinstance(moments, Moments):
             raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
+        try:
+            check_moments(moments, definite=False)
+        except ValueError as error:
+            raise ValueError(f"moments cannot be those of any rows: {error}.") from error
         if moments.n_samples < 2:
             raise ValueError(
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any
@@ -13,8 +14,10 @@ from sklearn.utils import check_array
 
 from projse import _sparse_products as sparse_products
 from projse._accumulate import Progress, accumulate_dense, product_dtype
+from projse._moments_check import check_possible
 from projse._parameters import check_pass_options
 from projse._source import (
+    SMALLEST_SQUARES,
     Rows,
     is_dask,
     make_rows,
@@ -23,11 +26,15 @@ from projse._source import (
     refuse_overflow,
 )
 from projse._targets import column_names
+from projse.exceptions import PrecisionLossWarning
 
 Array = NDArray[Any]
 
 AUTO_XX_COLUMNS = 512
 """Up to this many candidates, ``with_xx="auto"`` keeps their products with each other."""
+
+ROUNDING = 64
+"""Sums of squares are known to this many units of roundoff of the larger ones they come from."""
 
 SPARSE_YX_ELEMENTS = 1 << 25
 """Beyond this many entries, products of sparse X and sparse Y are kept sparse."""
@@ -39,6 +46,12 @@ class Moments:
 
     Moments of disjoint sets of rows add up: ``a + b`` are the moments of both, ``a - b`` takes
     rows out again. Every kernel and every number of picks is served by the same moments.
+
+    A difference that no rows have (negative squares, products beyond what the squares allow, or,
+    for up to 512 variables, a negative direction) is refused: ``b`` was never added. Where the
+    difference is possible, that cannot be seen: moments know no rows, and a few rows like those
+    that were added can be taken out as well. Rounding stays: a column of which the difference
+    leaves less than that raises a :class:`~projse.exceptions.PrecisionLossWarning`.
 
     Build them with :meth:`from_arrays`; the constructor takes the finished parts.
 
@@ -247,6 +260,7 @@ def _dense_moments(
     if exact:
         dtype, batch_size = np.dtype(np.float32), min(batch_size or 256, 256)
     while True:
+        eps = float(np.finfo(np.float64 if exact else dtype).eps)
         with np.errstate(invalid="ignore", over="ignore", under="ignore"):
             sums, x_shift, y_shift = accumulate_dense(
                 rows.X,
@@ -262,7 +276,12 @@ def _dense_moments(
         y_squares = np.diag(sums.yy)
         if dtype == np.float32:
             # Squares may leave the range of float32; the products are then made in float64.
-            if _suits_float32(sums.xx_diag, rows.X) and _suits_float32(y_squares, rows.Y):
+            if (
+                _suits_float32(sums.xx_diag, rows.X)
+                and _suits_float32(y_squares, rows.Y)
+                and not _lost_to_shift(sums.xx_diag, sums.x, sums.weight, eps).any()
+                and not _lost_to_shift(y_squares, sums.y, sums.weight, eps).any()
+            ):
                 break
             dtype, exact = np.dtype(np.float64), False
             continue
@@ -275,23 +294,78 @@ def _dense_moments(
             refuse_overflow(y_squares, "y", rows.target_names)
         break
     w = sums.weight
-    dx, dy = sums.x / w, sums.y / w
+    dx, dy = sums.x / (w or 1.0), sums.y / (w or 1.0)
     one_view = rows.Y is None
+    x_vanished = _vanished(sums.xx_diag, sums.x, sums.yx)
     if sparse_y:
         counted = rows.counted()
         y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
+        y_vanished = _vanished_sparse(np.diag(yy), y_mean, counted.Y)
+    else:
+        y_mean, yy = y_shift + dy, sums.yy - w * np.outer(dy, dy)
+        y_vanished = _vanished(y_squares, sums.y, sums.yx.T)
+    xx_diag = np.maximum(sums.xx_diag - w * dx**2, 0.0)
+    xx_diag[_lost_to_shift(sums.xx_diag, sums.x, w, eps)] = 0.0
     moments = Moments(
         n_samples=sums.n_samples,
         sum_weights=w,
         x_mean=x_shift + dx,
-        y_mean=None if one_view else y_shift + dy,
-        yy=None if one_view else sums.yy - w * np.outer(dy, dy),
+        y_mean=None if one_view else y_mean,
+        yy=None if one_view else yy,
         yx=None if one_view else _subtract_outer(sums.yx, w * dy, dx),
-        xx_diag=np.maximum(sums.xx_diag - w * dx**2, 0.0),
+        xx_diag=xx_diag,
         xx=None if sums.xx is None else _subtract_outer(sums.xx, w * dx, dx),
-        eps=float(np.finfo(np.float64 if exact else dtype).eps),
+        eps=eps,
     )
-    return replace(moments, y_mean=y_mean, yy=yy) if sparse_y else moments
+    _mark_vanished(moments, x_vanished, y_vanished)
+    return moments
+
+
+def _lost_to_shift(squares: Array, sums: Array, w: float, eps: float) -> Array:
+    """Tell which columns, given sums about a shift, have no spread beyond the rounding of those."""
+    offset = sums / (w or 1.0) * sums
+    lost: Array = (squares > 0) & (squares - offset <= ROUNDING * eps * squares)
+    return lost
+
+
+def _vanished(squares: Array, sums: Array, products: Array) -> Array:
+    """Tell which columns have no squares although they are not constant, given sums about a shift.
+
+    All sums of a constant column are exactly 0. ``products`` has a column for each.
+    """
+    vanished: Array = squares < SMALLEST_SQUARES
+    low = np.flatnonzero(vanished)
+    vanished[low] = (squares[low] > 0) | (sums[low] != 0) | products[:, low].any(axis=0)
+    return vanished
+
+
+def _vanished_sparse(squares: Array, mean: Array, A: sp.csr_array) -> Array:
+    """Tell which sparse columns have no squares although they are not constant."""
+    # Values that differ do so in their last digit at least: a larger mean would show it.
+    vanished: Array = (squares < SMALLEST_SQUARES) & (np.abs(mean) < SMALLEST_SQUARES**0.25)
+    vanished &= (mean != 0) | (squares > 0)
+    low = np.flatnonzero(vanished)
+    if low.size:
+        columns = A[:, low]
+        vanished[low] = (columns.max(axis=0) != columns.min(axis=0)).toarray().ravel()
+    return vanished
+
+
+def _mark_vanished(moments: Moments, x: Array, y: Array | None) -> None:
+    """Give columns that are not constant a sum of squares above 0, in place.
+
+    Further rows may make up for it; a selection refuses what is left so. The smallest number there
+    is: however many of them are added, the sum stays below ``SMALLEST_SQUARES``.
+    """
+    least = float(np.finfo(np.float64).smallest_subnormal)
+    x = x & (moments.xx_diag < least)
+    if x.any():
+        moments.xx_diag[x] = least
+        if moments.xx is not None:
+            moments.xx[x, x] = least
+    if y is not None and moments.yy is not None:
+        y = y & (np.diag(moments.yy) < least)
+        moments.yy[y, y] = least
 
 
 def _sparse_second_moment(
@@ -350,7 +424,9 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
         xx=sparse_products.centred_cross(X, X, x_mean, x_mean, weight, total) if with_xx else None,
         eps=float(np.finfo(np.float64).eps),
     )
+    x_vanished = _vanished_sparse(xx_diag, x_mean, X)
     if Y is None:
+        _mark_vanished(moments, x_vanished, None)
         return moments
     if sp.issparse(Y):
         y_mean, yy = _sparse_second_moment(Y, weight, total, "y", rows.target_names)
@@ -358,6 +434,7 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
             yx = sparse_products.raw_cross(Y, X, weight)
         else:
             yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
+        y_vanished = _vanished_sparse(np.diag(yy), y_mean, Y)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
             sums, y_shift, _ = accumulate_dense(
@@ -369,7 +446,10 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
         assert sums.xx is not None
         yy = sums.xx - total * np.outer(dy, dy)
         yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
-    return replace(moments, y_mean=y_mean, yy=yy, yx=yx)
+        y_vanished = _vanished(sums.xx_diag, sums.x, yx.T)
+    moments = replace(moments, y_mean=y_mean, yy=yy, yx=yx)
+    _mark_vanished(moments, x_vanished, y_vanished)
+    return moments
 
 
 def _combine(a: Moments, b: Moments, sign: int) -> Moments:
@@ -394,32 +474,48 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
         )
     n = a.n_samples + sign * b.n_samples
     total = a.sum_weights + sign * b.sum_weights
+    if not np.isfinite(total):
+        raise ValueError("The sum of sample_weight overflows; divide all weights by a constant.")
     if sign < 0:
         _check_contained(a, b, n, total)
     if n == 0:
         total = 0.0
     # The weight of the rank-one term: w_a w_b / (w_a + w_b), with w_b < 0 for a difference.
     share = b.sum_weights / total * sign if total else 0.0
+    with np.errstate(over="ignore", invalid="ignore"):
+        combined = _combined(a, b, sign, n, total, share)
+    names = combined.feature_names, combined.target_names
+    refuse_overflow(combined.xx_diag, "X", names[0])
+    if combined.yy is not None:
+        refuse_overflow(np.diag(combined.yy), "y", names[1])
+    if sign > 0 and a.n_samples and b.n_samples:
+        # Means of a constant column are equal to the last digit.
+        y_differs = None if a.y_mean is None else a.y_mean != b.y_mean
+        _mark_vanished(combined, a.x_mean != b.x_mean, y_differs)
+    elif sign < 0:
+        with np.errstate(over="ignore"):  # then nothing is refused for its size
+            _check_difference(a, b, combined)
+    combined.xx_diag = np.maximum(combined.xx_diag, 0.0)
+    return combined
+
+
+def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: float) -> Moments:
+    """Add up moments of the same columns; ``share`` is how far the mean moves from a to b."""
     scale = a.sum_weights * share
     dx = b.x_mean - a.x_mean
     xx = None
     if a.xx is not None and b.xx is not None:
         xx = a.xx + sign * b.xx + scale * np.outer(dx, dx)
-    xx_diag = a.xx_diag + sign * b.xx_diag + scale * dx**2
-    eps = max(a.eps, b.eps)
-    if sign < 0:
-        before = a.xx_diag if a.x_peak is None else np.maximum(a.xx_diag, a.x_peak)
-        _check_remainder(before, xx_diag, (a.x_mean, b.x_mean), a.sum_weights, n, eps, "candidate")
     combined = replace(
         a,
         n_samples=n,
         sum_weights=total,
         x_mean=a.x_mean + share * dx,
-        xx_diag=np.maximum(xx_diag, 0.0),
+        xx_diag=a.xx_diag + sign * b.xx_diag + scale * dx**2,
         xx=xx,
         feature_names=a.feature_names or b.feature_names,
         target_names=a.target_names or b.target_names,
-        eps=eps,
+        eps=max(a.eps, b.eps),
         x_peak=_peak(a.x_peak, b.x_peak, a.xx_diag, sign),
     )
     if a.y_mean is None or b.y_mean is None:
@@ -431,13 +527,13 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
     else:
         yx = centred_yx(a) + sign * centred_yx(b)
         _subtract_outer(yx, -scale * dy, dx)
-    yy = a.yy + sign * b.yy + scale * np.outer(dy, dy)
-    if sign < 0:
-        means = (a.y_mean, b.y_mean)
-        before = np.diag(a.yy) if a.y_peak is None else np.maximum(np.diag(a.yy), a.y_peak)
-        _check_remainder(before, np.diag(yy), means, a.sum_weights, n, eps, "reference")
-    y_peak = _peak(a.y_peak, b.y_peak, np.diag(a.yy), sign)
-    return replace(combined, y_mean=a.y_mean + share * dy, yy=yy, yx=yx, y_peak=y_peak)
+    return replace(
+        combined,
+        y_mean=a.y_mean + share * dy,
+        yy=a.yy + sign * b.yy + scale * np.outer(dy, dy),
+        yx=yx,
+        y_peak=_peak(a.y_peak, b.y_peak, np.diag(a.yy), sign),
+    )
 
 
 def _peak(a: Array | None, b: Array | None, squares: Array, sign: int) -> Array | None:
@@ -511,22 +607,56 @@ def _check_contained(a: Moments, b: Moments, n: int, total: float) -> None:
         )
 
 
+def _check_difference(a: Moments, b: Moments, rest: Moments) -> None:
+    """Refuse a difference that no rows have; warn of columns of which rounding is left."""
+    lost = _check_remainder(a.xx_diag, rest.xx_diag, (a, b, rest), "candidate")
+    if rest.yy is not None:
+        assert a.yy is not None
+        lost += _check_remainder(np.diag(a.yy), np.diag(rest.yy), (a, b, rest), "reference")
+    if rest.n_samples > 1:
+        try:
+            check_possible(rest)
+        except ValueError as error:
+            raise ValueError(
+                f"Cannot subtract: of what is left, {error}. These moments were never added."
+            ) from error
+    if lost:
+        listed = ", ".join(lost[:10]) + (f" and {len(lost) - 10} more" if len(lost) > 10 else "")
+        warnings.warn(
+            f"In the {rest.n_samples} rows that are left, what is left of {listed} is constant or "
+            "lost to rounding, and will not be selected; if it should be, sum these rows anew.",
+            PrecisionLossWarning,
+            stacklevel=4,
+        )
+
+
 def _check_remainder(
-    before: Array,
-    after: Array,
-    means: tuple[Array, Array],
-    w: float,
-    n: int,
-    eps: float,
-    kind: str,
-) -> None:
-    """Refuse a difference whose sums of squares are negative, or left over with no rows left."""
-    mean = np.maximum(np.abs(means[0]), np.abs(means[1]))
+    squares: Array, after: Array, moments: tuple[Moments, Moments, Moments], kind: str
+) -> list[str]:
+    """Refuse a difference whose sums of squares are negative, or left over where no rows are.
+
+    Returns the columns that had a spread before and have none beyond rounding now.
+    """
+    a, b, rest = moments
+    x = kind == "candidate"
+    means: Any = (a.x_mean, b.x_mean) if x else (a.y_mean, b.y_mean)
+    mean = np.abs(means).max(axis=0)
+    peak = rest.x_peak if x else rest.y_peak
+    assert peak is not None
+    w, n, eps = a.sum_weights, rest.n_samples, rest.eps
     # Rounding of the sums of squares, and of the means that they are about.
-    slack = 1e4 * (eps * before + np.sqrt(w * before) * eps * mean + w * (eps * mean) ** 2)
-    bad = np.flatnonzero((after < -slack) | ((after > slack) & (n == 0)))
+    slack = 1e4 * (eps * peak + np.sqrt(w * peak) * eps * mean + w * (eps * mean) ** 2)
+    bad = np.flatnonzero((after < -slack) | ((after > slack) & (n <= 1)))
+    names = rest.feature_names if x else rest.target_names
     if bad.size:
+        which = repr(names[bad[0]]) if names else str(bad[0])
         raise ValueError(
             f"Cannot subtract: {n} rows would be left with a sum of squares of "
-            f"{after[bad[0]]:g} in {kind} {bad[0]}. These moments were never added."
+            f"{after[bad[0]]:g} in {kind} {which}. These moments were never added."
         )
+    if n <= 1 or (not x and rest.classes is not None):
+        return []
+    before = a.x_peak if x else a.y_peak
+    spread = squares > ROUNDING * eps * (squares if before is None else before)
+    lost = np.flatnonzero(spread & (after <= ROUNDING * eps * peak))
+    return [f"{kind} {names[j]!r}" if names else f"{kind} {j}" for j in lost]

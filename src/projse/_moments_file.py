@@ -10,7 +10,9 @@ Layout, version 1::
     sha256                        32 bytes, of everything before
 
 An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its three CSC arrays. What
-was read must fit together before it is handed out.
+was read must fit together, and be possible as moments of some rows, before it is handed out
+(:mod:`projse._moments_check`: one read of the arrays, and for up to 512 variables a Cholesky
+factorisation).
 The file is written under a temporary name in the same folder, flushed to disk, and then renamed:
 a reader sees the old file or the new one, never a part.
 """
@@ -30,6 +32,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from projse._moments_check import check_moments
 from projse.exceptions import MomentsFileError
 
 if TYPE_CHECKING:
@@ -40,8 +43,16 @@ VERSION = 1
 DIGEST_SIZE = hashlib.sha256().digest_size
 PREFIX = struct.Struct("<IQ")
 ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak")
+HEADER = {
+    "n_samples",
+    "sum_weights",
+    "eps",
+    "feature_names",
+    "target_names",
+    "shape",
+    "arrays",
+}
 CSC_PARTS = ("data", "indices", "indptr")
-CLASS_KINDS = "biufUS"
 
 
 def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
@@ -120,7 +131,7 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
     if hashlib.sha256(memoryview(content)[:end]).digest() != content[end:]:
         raise MomentsFileError(f"{path} is damaged: its checksum does not match. Build it again.")
     try:
-        header = json.loads(content[start : start + length])
+        header = _header(content[start : start + length])
         file = io.BytesIO(content)
         file.seek(start + length)
         parts: dict[str, Any] = {
@@ -140,35 +151,19 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
             classes=parts.get("classes"),
             **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
         )
-        _check(moments)
+        check_moments(moments)
     # Whatever goes wrong in a file that someone crafted, it is the file that is wrong.
     except Exception as error:
         raise MomentsFileError(f"{path} cannot be read as moments: {error}") from error
     return moments
 
 
-def _check(moments: Moments) -> None:
-    """Refuse parts that do not fit together: later code relies on their shapes."""
-    n_x, n_y = moments.n_x, moments.n_y
-    shapes = {"x_mean": (n_x,), "xx_diag": (n_x,), "xx": (n_x, n_x)}
-    shapes |= {"y_mean": (n_y,), "yy": (n_y, n_y), "yx": (n_y, n_x)}
-    missing_together = {"y_mean", "yy", "yx"} if moments.one_view else set()
-    for name, shape in shapes.items():
-        value = getattr(moments, name)
-        if value is None and (name == "xx" or name in missing_together):
-            continue
-        if value.shape != shape or value.dtype != np.float64:
-            raise ValueError(f"{name} has shape {value.shape} and dtype {value.dtype}")
-    if sp.issparse(moments.yx):
-        moments.yx.check_format(full_check=True)
-    for names, n in ((moments.feature_names, n_x), (moments.target_names, n_y)):
-        if names is not None and (len(names) != n or not all(isinstance(s, str) for s in names)):
-            raise ValueError(f"{len(names)} names for {n} columns")
-    classes = moments.classes
-    if classes is not None and (classes.shape != (n_y,) or classes.dtype.kind not in CLASS_KINDS):
-        raise ValueError(f"classes have shape {classes.shape} and dtype {classes.dtype}")
-    if not isinstance(moments.n_samples, int) or not moments.sum_weights >= 0:
-        raise ValueError(f"{moments.n_samples} rows of weight {moments.sum_weights}")
+def _header(text: bytes) -> dict[str, Any]:
+    header = json.loads(text)
+    missing = HEADER.difference(header if isinstance(header, dict) else ())
+    if missing:
+        raise ValueError(f"its header lacks {', '.join(sorted(missing))}")
+    return dict(header)
 
 
 def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:

@@ -300,7 +300,9 @@ def _prepare(task: Task, rows: Rows, n_picks: int) -> _Problem:
             few = rows.X.shape[1] <= AUTO_XX_COLUMNS
             with_xx = few and task.n_conditioned(rows.Y.shape[1]) > 0
             moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
-    return _Problem(rows, moments, task.spec, task.complete(float(rows.n_samples), rows.n_samples, spectrum))
+    return _Problem(
+        rows, moments, task.spec, task.complete(float(rows.n_samples), rows.n_samples, spectrum)
+    )
 
 
 def _on_a_pool(

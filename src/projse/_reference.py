@@ -18,7 +18,13 @@ from numpy.typing import NDArray
 from projse._coordinates import default_tol
 from projse._gram import gram_of
 from projse._moments import Moments
-from projse._source import Rows, refuse_non_finite, refuse_overflow
+from projse._source import (
+    Rows,
+    refuse_non_finite,
+    refuse_overflow,
+    refuse_vanishing,
+    vanishing,
+)
 
 Array = NDArray[Any]
 
@@ -68,7 +74,10 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
     with np.errstate(over="ignore"):
         norms = np.sqrt(np.einsum("ij,ij->j", Y, Y))
     refuse_overflow(norms, label, names)
-    live = norms > 16 * stored * largest_value * (np.sqrt(len(Y)) if center else 0.0)
+    # Stored values are exact; the means that were subtracted are known to their last digits.
+    digits = 4 * np.finfo(np.float64).eps * largest_value
+    live = norms > digits * (np.sqrt(len(Y)) if center else 0.0)
+    refuse_vanishing(vanishing(source, norms**2, center), label, names)
     live &= norms > 0
     # Stored values are known to their unit roundoff, of which a large mean makes a large share.
     known_to = stored * _lengths(source, weight)[live] / norms[live]

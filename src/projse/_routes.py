@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,15 @@ from projse._gram import LinearGram, gram_of
 from projse._kernel import CallableGram, CentredGram, ElementwiseGram, FeatureGram, Kernel
 from projse._moments import Moments, moments_of
 from projse._reference import gram_loses_directions, orthonormal_reference
-from projse._source import Rows, refuse_non_finite, refuse_overflow
+from projse._source import (
+    Rows,
+    VanishingSquaresError,
+    refuse_non_finite,
+    refuse_overflow,
+    refuse_vanishing,
+    vanishing,
+    without_vanishing,
+)
 
 Array = NDArray[Any]
 
@@ -78,7 +86,22 @@ def from_gram(gram: LinearGram, spec: KernelSpec, *, n_covariates: int = 0) -> F
     return CentredGram(feature_gram) if spec.center_kernel else feature_gram
 
 
-def from_rows(
+def from_rows(rows: Rows, spec: KernelSpec, **options: Any) -> Route:
+    """Choose a route for rows in memory, as :func:`_route` has it.
+
+    Columns whose squares vanish are multiplied by powers of two, which is exact and which a scaled
+    or linear kernel does not see. The moments of such columns are not handed on: they would not
+    add up with others.
+    """
+    try:
+        return _route(rows, spec, **options)
+    except VanishingSquaresError:
+        if not (spec.scale or spec.is_linear):
+            raise
+    return replace(_route(without_vanishing(rows), spec, **options), moments=None)
+
+
+def _route(
     rows: Rows,
     spec: KernelSpec,
     *,
@@ -181,14 +204,17 @@ def _columns(
         refuse_non_finite(A, label, names)
     size = np.abs(columns).max(axis=0, initial=0.0)
     if spec.center:
-        columns -= np.average(columns, axis=0, weights=weight)
+        # A second subtraction takes out what rounding of a large mean left.
+        for _ in range(2):
+            columns -= np.average(columns, axis=0, weights=weight)
     if weight is not None:
         columns *= np.sqrt(weight)[:, None]
     with np.errstate(over="ignore"):
         norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
     refuse_overflow(norms, label, names)
-    rounding = 16 * np.finfo(np.float64).eps * size * np.sqrt(len(columns))
+    rounding = 4 * np.finfo(np.float64).eps * size * np.sqrt(len(columns))
     constant = norms <= (rounding if spec.center else 0.0)
+    refuse_vanishing(vanishing(A, norms**2, spec.center), label, names)
     columns[:, constant] = 0.0
     if spec.scale:
         columns /= np.where(constant, 1.0, norms)

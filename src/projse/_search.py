@@ -246,8 +246,11 @@ class Scoreboard:
 
         The index is -1 when no candidate is left that scores above rounding.
         """
-        while True:
+        # Every turn returns, drops a candidate, or makes scores exact, which two others precede.
+        for _ in range(4 * self.deflation.n + 64):
             j, score, runner_up, best = self._leader()
+            if not np.isfinite(best) or np.isnan(self._bound):
+                break  # no comparison with NaN is ever true
             if self._active is not None and self._bound > min(runner_up, best * (1 - TIE)):
                 self._catch_up()
                 continue
@@ -260,7 +263,12 @@ class Scoreboard:
                 return -1, 0.0, 0.0
             if score > self.deflation.floor(j, self.initial[j]):
                 return j, score, max(runner_up, 0.0)
+            self.drop(j)
             self._drop_rounding()
+        raise ValueError(
+            "The scores are not finite: the moments, or what the kernel returns, hold NaN or "
+            "infinity. Look for columns of huge values, or build the moments again."
+        )
 
     def drop(self, j: int) -> None:
         """Leave a candidate out from now on."""

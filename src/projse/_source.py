@@ -216,6 +216,56 @@ def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None) -> None
     )
 
 
+SMALLEST_SQUARES = 2 * float(np.finfo(np.float64).tiny)
+"""Smaller sums of squares (below 5e-308) have lost digits, or all of them, to the range."""
+
+
+class VanishingSquaresError(ValueError):
+    """Columns hold values so small that their squares vanish: a power of two would mend it."""
+
+
+def vanishing(A: Array, squares: Array, center: bool) -> Array:
+    """Tell which dense columns are not constant (or zero), although their squares vanish."""
+    marked: Array = squares < SMALLEST_SQUARES
+    low = np.flatnonzero(marked)
+    values = np.asarray(A[:, low])
+    marked[low] = (values != (values[:1] if center else 0)).any(axis=0)
+    return marked
+
+
+def without_vanishing(rows: Rows) -> Rows:
+    """Multiply columns so small that their squares may vanish by powers of two, in a copy."""
+    rows = rows.counted()
+    return replace(rows, X=_enlarged(rows.X), Y=None if rows.Y is None else _enlarged(rows.Y))
+
+
+def _enlarged(A: Any) -> Any:
+    if sp.issparse(A):
+        size = abs(A).max(axis=0).toarray().ravel()
+    else:
+        A = np.asarray(A)
+        size = np.abs(A).max(axis=0)
+    small = (size > 0) & (size < 2.0**-400)
+    exponents = np.where(small, -np.frexp(size.astype(np.float64))[1], 0)
+    if not small.any():
+        return A
+    if sp.issparse(A):
+        data = np.ldexp(A.data.astype(np.float64), exponents[A.indices])
+        return sp.csr_array((data, A.indices, A.indptr), shape=A.shape)
+    return np.ldexp(A.astype(np.float64), exponents)
+
+
+def refuse_vanishing(marked: Array, label: str, names: tuple[str, ...] | None) -> None:
+    """Raise an error that names the first column marked as not constant but without squares."""
+    bad = np.flatnonzero(marked)
+    if bad.size:
+        which = repr(names[bad[0]]) if names else str(bad[0])
+        raise VanishingSquaresError(
+            f"Column {which} of {label} is not constant, but holds values (or weights) so small "
+            "that their squares vanish (values below 1e-153); multiply it by a constant first."
+        )
+
+
 def refuse_overflow(squares: Array, label: str, names: tuple[str, ...] | None) -> None:
     """Raise a ValueError that names the first column whose sum of squares is not finite."""
     bad = np.flatnonzero(~np.isfinite(squares))

@@ -27,8 +27,8 @@ def weighted_mean(A: sp.csr_array, weight: Array | None, total: float) -> Array:
     """Weighted mean of each sparse column, shape (n,), corrected once for its own rounding."""
     w = np.ones(A.shape[0]) if weight is None else weight
     mean = np.asarray(A.T @ w, dtype=np.float64).ravel() / total
-    stored, filled = _stored_sums(A, w, lambda values, columns: values - mean[columns])
-    return mean + (stored - (total - filled) * mean) / total
+    stored, empty = _stored_sums(A, w, total, lambda values, columns: values - mean[columns])
+    return mean + (stored - empty * mean) / total
 
 
 def centred_square(A: sp.csr_array, mean: Array, weight: Array | None, total: float) -> Array:
@@ -37,21 +37,26 @@ def centred_square(A: sp.csr_array, mean: Array, weight: Array | None, total: fl
     Stored entries are centred one by one; the implicit zeros add ``w x̄²`` each.
     """
     w = np.ones(A.shape[0]) if weight is None else weight
-    stored, filled = _stored_sums(A, w, lambda values, columns: (values - mean[columns]) ** 2)
-    return stored + np.maximum(total - filled, 0.0) * mean**2
+    stored, empty = _stored_sums(A, w, total, lambda values, columns: (values - mean[columns]) ** 2)
+    return stored + empty * mean * mean
 
 
 def _stored_sums(
-    A: sp.csr_array, w: Array, function: Callable[[Array, Array], Array]
+    A: sp.csr_array, w: Array, total: float, function: Callable[[Array, Array], Array]
 ) -> tuple[Array, Array]:
-    """Sum ``w f(value, column)`` and ``w`` over the stored entries of each column."""
+    """Sum ``w f(value, column)`` over the stored entries of each column, and ``w`` over the rest.
+
+    A column that is stored whole has no rest: not even the rounding of ``total``, which a large
+    mean would magnify.
+    """
     n = A.shape[1]
     entry_weights = np.repeat(w, np.diff(A.indptr))
     values = function(A.data, A.indices)
     values *= entry_weights
     stored = np.bincount(A.indices, weights=values, minlength=n)
     filled = np.bincount(A.indices, weights=entry_weights, minlength=n)
-    return stored, filled
+    whole = np.bincount(A.indices, minlength=n) == A.shape[0]
+    return stored, np.where(whole, 0.0, np.maximum(total - filled, 0.0))
 
 
 def centred_cross(

@@ -7,6 +7,7 @@ __all__ = [
     "DatasetMissingError",
     "MomentsFileError",
     "PartitionError",
+    "PrecisionLossWarning",
     "ProductsMissingError",
     "RankExhaustedWarning",
     "RechunkWarning",
@@ -17,6 +18,10 @@ __all__ = [
 
 class RankExhaustedWarning(UserWarning):
     """Fewer variables were selected than asked for: nothing that is left adds information."""
+
+
+class PrecisionLossWarning(UserWarning):
+    """Rows were taken out, and what is left of some columns is rounding, or constant."""
 
 
 class MomentsFileError(ValueError):
