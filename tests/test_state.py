@@ -191,7 +191,7 @@ def test_another_request_is_refused_and_the_same_in_other_words_is_not(place):
 
 
 def wide(state, columns):
-    """Return moments_from's arguments for a table of these columns, in a folder of its own."""
+    """Write a table of these columns and y_0, in a folder of its own."""
     path = state.parent / "-".join(columns)[:40]
     path.mkdir()
     t = pa.table({name: np.arange(20.0) % (3 + j) for j, name in enumerate(columns)})
