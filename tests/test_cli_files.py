@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 import pytest
 from planted import planted, planted_labels
 from test_cli import COMMAND, run
+from test_state import many_candidates
 from test_stream import NAMES, days, table
 
 from projse import Moments, ProjSe
@@ -159,6 +160,62 @@ def test_select_with_a_state_reads_only_what_is_new(seed, folder, tmp_path):
     assert "Read 60 rows from 1 file " in more.stdout
     assert "4 files kept from before, 300 rows in all" in more.stdout
     assert picks(first) == picks(again) == expected(seed, 3)
+
+
+def test_select_with_a_state_of_many_candidates_makes_all_picks(seed, tmp_path):
+    folder = many_candidates(seed, tmp_path / "many")
+    select = (COMMAND, "select", str(folder), "-t", "y_*", "-k")
+    want = picks(run(*select, "6"))
+    state = ("--state", str(tmp_path / "state"))
+    assert picks(run(*select, "2", *state, "--without-xx")) == want[:2]
+    upgraded = run(*select, "6", *state)
+    assert picks(upgraded) == want
+    assert "Read 200 rows from 2 files" in upgraded.stdout
+    for more in ((), ("--with-xx",)):
+        again = run(*select, "6", *state, *more)
+        assert picks(again) == want
+        assert "Nothing new to read" in again.stdout
+
+
+INTERRUPTED = """
+import os, signal, sys
+import projse._stream
+from projse.cli import main
+
+report = projse._stream._Run._report
+
+def after_two_files(run, part):
+    report(run, part)
+    if run.n_parts == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+
+projse._stream._Run._report = after_two_files
+main()
+"""
+
+
+@pytest.mark.parametrize("command", [["select"], ["moments", "build", "-o", "a.moments"]])
+def test_ctrl_c_says_what_is_kept_and_how_to_go_on(folder, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    arguments = (*command, "days", "-t", "y_*")
+    interrupted = (sys.executable, "-c", INTERRUPTED, *arguments)
+    done = run(*interrupted)
+    assert done.returncode == 130
+    assert done.stderr == (
+        "projse: interrupted: nothing is kept; --state DIR keeps the sums of each file as it is "
+        "done.\n"
+    )
+    done = run(*interrupted, "--state", "state")
+    assert done.returncode == 130
+    assert done.stdout == ""
+    assert done.stderr == (
+        "projse: interrupted: 2 of 4 files done, kept in state; run the same command again to go "
+        "on.\n"
+    )
+    done = run(COMMAND, *arguments, "--state", "state")
+    assert done.returncode == 0
+    assert "Read 120 rows from 2 files" in done.stdout
+    assert "2 files kept from before, 240 rows in all" in done.stdout
 
 
 def test_json_and_csv_hold_the_selection_exactly(seed, folder, tmp_path):

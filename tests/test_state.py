@@ -179,7 +179,6 @@ def test_another_request_is_refused_and_the_same_in_other_words_is_not(place):
         {"features": list(reversed(NAMES))},
         {"weight": "x_1"},
         {"missing": "drop"},
-        {"with_xx": False},
     ):
         with pytest.raises(StateError) as caught:
             run(folder, state, **other)
@@ -189,6 +188,37 @@ def test_another_request_is_refused_and_the_same_in_other_words_is_not(place):
             caught.value
         )
     assert run(folder, state)[1] == 0
+
+
+def wide(state, columns):
+    """Write a table of these columns and y_0, in a folder of its own."""
+    path = state.parent / "-".join(columns)[:40]
+    path.mkdir()
+    t = pa.table({name: np.arange(20.0) % (3 + j) for j, name in enumerate(columns)})
+    pq.write_table(t.append_column("y_0", pa.array(np.arange(20.0))), path / "a.parquet")
+    return path
+
+
+def test_another_request_is_told_by_what_differs(place):
+    _, state = place
+    names = [f"a_long_name_{j}" for j in range(20)]
+    folder = wide(state, names)
+    run(folder, state)
+    swapped = [*names[:17], names[18], names[17], names[19]]
+    for features, said in (
+        (names[:-1], "features: now without 'a_long_name_19')"),
+        ([*names[1:], "y_0"], "features: now without 'a_long_name_0' and also 'y_0'"),
+        (names[:10], "'a_long_name_10', 'a_long_name_11', 'a_long_name_12' and 7 more"),
+        (swapped, "another order: number 18 was 'a_long_name_17' and is 'a_long_name_18'"),
+    ):
+        targets = None if "y_0" in features else "y_0"
+        with pytest.raises(StateError) as caught:
+            run(folder, state, targets=targets, features=features)
+        assert said in str(caught.value)
+    with pytest.raises(StateError, match="weight: None before, 'a_long_name_3' now"):
+        run(folder, state, targets="y_0", weight="a_long_name_3")
+    with pytest.raises(StateError, match="missing: 'refuse' before, 'drop' now"):
+        run(folder, state, missing="drop")
 
 
 def test_two_runs_at_once_are_refused_with_a_clear_message(place):
@@ -233,7 +263,8 @@ def test_what_a_killed_run_left_behind_is_swept_up(place):
     folder, state = place
     run(folder, state)
     n_files = len(list((state / "files").iterdir()))
-    for name in ("files/.projse-0123.part", ".projse-0123.part", "files/ab-cd.moments"):
+    part, moments = f".projse-{'01' * 8}.part", f"{'ab' * 12}-{'cd' * 12}.moments"
+    for name in (f"files/{part}", part, f"files/{moments}"):
         (state / name).write_bytes(b"half of it")
     run(folder, state)
     assert len(list((state / "files").iterdir())) == n_files
@@ -387,6 +418,72 @@ def test_a_state_that_is_a_file_is_named(place, tmp_path):
     for state in (tmp_path / "file", tmp_path / "file" / "state"):
         with pytest.raises(StateError, match="is a file; the state needs a folder"):
             run(folder, state)
+
+
+# With and without the products of the candidates
+
+
+@pytest.mark.parametrize("before", [True, False])
+def test_sums_with_products_serve_both_and_those_without_are_made_anew(place, before):
+    folder, state = place
+    for with_xx, n_read in ((before, 4), (False, 0), (True, 0 if before else 4), (False, 0)):
+        moments, n = run(folder, state, with_xx=with_xx)
+        assert n == n_read
+        want = moments_from(folder, with_xx=with_xx, **OPTIONS)
+        assert (moments.xx is None) == (not with_xx)
+        np.testing.assert_allclose(moments.xx_diag, want.xx_diag, rtol=1e-13)
+        if with_xx:
+            same_bits(moments, want)
+    assert len(list((state / "files").iterdir())) == 8, "the sums without products are gone"
+
+
+def test_making_sums_anew_goes_on_where_it_was_interrupted(place):
+    folder, state = place
+    run(folder, state, with_xx=False)
+    with pytest.raises(KeyboardInterrupt):
+        moments_from(folder, state=state, progress=Watch(2), with_xx=True, **OPTIONS)
+    moments, n_read = run(folder, state, with_xx=True)
+    assert n_read == 2
+    same_bits(moments, moments_from(folder, with_xx=True, **OPTIONS))
+
+
+def many_candidates(seed, folder, n_x=600):
+    """Two files with more candidates than "auto" keeps the products of; two references."""
+    folder.mkdir()
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, n_x))
+    Y = X[:, :2] + X[:, 2:4] / 2 + rng.normal(size=(200, 2)) / 10
+    names = [*(f"x_{j}" for j in range(n_x)), "y_0", "y_1"]
+    t = pa.table(dict(zip(names, [*X.T, *Y.T], strict=True)))
+    for i in range(2):
+        pq.write_table(t.slice(100 * i, 100), folder / f"{i}.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("first", [2, 6])
+def test_a_state_of_many_candidates_leads_to_all_picks(seed, tmp_path, first):
+    folder, state = many_candidates(seed, tmp_path / "many"), tmp_path / "state"
+    watch = Watch()
+    for n in (first, 6):
+        selector = ProjSe(n).fit_source(folder, state=state, progress=watch, **OPTIONS)
+        want = ProjSe(n).fit_source(folder, **OPTIONS)
+        assert selector.selected_.tolist() == want.selected_.tolist()
+        assert len(selector.selected_) == n
+    assert watch.n_read == (2 if first == 2 else 0)
+    with_products = selector.moments_
+    fewer = ProjSe(2).fit_source(folder, state=state, progress=watch, **OPTIONS)
+    assert watch.n_read == 0
+    assert fewer.selected_.tolist() == selector.selected_[:2].tolist()
+    same_bits(moments_from(folder, state=state, with_xx=True, **OPTIONS), with_products)
+
+
+def test_an_empty_file_before_kept_ones_leaves_the_question_open(seed, tmp_path):
+    folder, state = many_candidates(seed, tmp_path / "many"), tmp_path / "state"
+    ProjSe(2).fit_source(folder, state=state, **OPTIONS)
+    pq.write_table(pq.read_table(folder / "0.parquet").slice(0, 0), folder / "00.parquet")
+    watch = Watch()
+    selector = ProjSe(6).fit_source(folder, state=state, progress=watch, **OPTIONS)
+    assert (len(selector.selected_), watch.n_read) == (6, 3)
 
 
 # Killed

@@ -41,6 +41,8 @@ from projse._cli_options import (
 from projse._cli_read import Reading, moments_files
 
 FAILED = 1
+INTERRUPTED = 130
+"""What shells report for a command that Ctrl-C ended."""
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -330,6 +332,12 @@ def _plain_errors(*, show_traceback: bool) -> Iterator[None]:
         yield
     except (BrokenPipeError, typer.BadParameter):
         raise  # the reader of the pipe has gone, or bad usage: Typer knows what to do
+    except KeyboardInterrupt as error:
+        if show_traceback:
+            raise
+        what_is_kept = f": {error}" if str(error) else "."
+        print(f"projse: interrupted{what_is_kept}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
     except Exception as error:
         if show_traceback:
             raise

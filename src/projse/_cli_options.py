@@ -85,7 +85,7 @@ WithXX = Annotated[
     option(
         "--with-xx/--without-xx",
         help="Sum the products of the candidates, for more picks than targets; default: where "
-        "needed, with --state and in 'build' for up to 512 candidates.",
+        "needed; with --state and in 'build' also for up to 512 candidates.",
     ),
 ]
 DropMissing = Annotated[bool, option("--drop-missing", help="Leave out rows with missing values.")]
@@ -96,7 +96,7 @@ FileFormat = Annotated[
     Format | None, option("--format", help="Format of the files, if their names do not tell.")
 ]
 State = Annotated[
-    Path | None,
+    str | None,  # Path("") would be the current folder
     option(
         "--state",
         metavar="DIR",

@@ -29,7 +29,7 @@ class Reading:
     drop_missing: bool = False
     numeric_only: bool = False
     format: str | None = None
-    state: Path | None = None
+    state: str | None = None
     state_by: str = "time"
     quiet: bool = False
     last: SourceProgress | None = None
@@ -61,9 +61,21 @@ class Reading:
                 self.last = now
                 show(now)
 
-            result = read(report)
+            try:
+                result = read(report)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(self._when_interrupted()) from None
         self.seconds = time.perf_counter() - started
         return result
+
+    def _when_interrupted(self) -> str:
+        """Say what was kept, and how to go on."""
+        if self.state is None:
+            return "nothing is kept; --state DIR keeps the sums of each file as it is done."
+        done = "what was done before is kept"
+        if self.last is not None:
+            done = f"{self.last.n_parts:,} of {_count(self.last.n_parts_total, 'file')} done, kept"
+        return f"{done} in {self.state}; run the same command again to go on."
 
     def summary(self, moments: Moments) -> str:
         """Say in one line what was read."""

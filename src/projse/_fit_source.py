@@ -55,13 +55,13 @@ class FitSourceMixin:
             Leave out features that are not numbers, instead of refusing them.
         with_xx : bool or "auto", default="auto"
             Sum the products of the candidates with each other, for more picks than the references
-            have dimensions. "auto" does so where this selection needs them; with a state, for up
-            to 512 candidates.
+            have dimensions. "auto" does so where this selection needs them; with a state also for
+            up to 512 candidates, since the next selection may need them.
         format : {"parquet", "feather", "arrow", "csv", "npy"}, default=None
             Format of the files; None goes by their names.
         state : path-like, default=None
             Folder that keeps the sums of every file: to go on after a crash, and to add new files
-            without reading the old ones.
+            without reading the old ones. It must be new, empty, or a state.
         state_by : {"time", "content"}, default="time"
             Whether a file has changed is told by its size and time, or by its content.
         progress : callable, default=None

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import scipy.sparse as sp
@@ -22,7 +23,7 @@ from projse._moments import Moments, keeps_products, moments_of
 from projse._parameters import check_pass_options
 from projse._parts import Part, Reading
 from projse._source import Rows
-from projse._state import StateFolder
+from projse._state import Entry, StateFolder
 from projse._threads import effective_n_threads
 from projse.exceptions import MomentsFileError, SourceError
 from projse.sources import open_source
@@ -116,7 +117,8 @@ def moments_from(
     state : path-like, default=None
         Folder that keeps the moments of every file as it is done. A run that was killed goes on
         where it was; a new file costs itself; a changed one is read again; one that was removed
-        no longer counts.
+        no longer counts. Sums without the products of the candidates are made anew once they are
+        needed. The folder must be new, empty, or a state.
     state_by : {"time", "content"}, default="time"
         Whether a file has changed is told by its size and time, or by its content.
     n_jobs, batch_size : int, default=None
@@ -184,12 +186,12 @@ def sum_source(
             "state keeps the sums of files, and this source is none; pass paths, or leave it out."
         )
     if state is not None and callable(with_xx):
-        with_xx = "auto"  # tomorrow's request may need more than today's
+        with_xx = partial(_keeps_for_later, with_xx)
     with ExitStack() as stack:
         folder = None
         if state is not None:
             folder = stack.enter_context(StateFolder(state, content=state_by == "content"))
-        columns = _columns(parts, request, folder, with_xx)
+        columns = _columns(parts, request, folder)
         multiplier = stack.enter_context(_Multiplier(with_xx, n_jobs, batch_size))
         run = _Run(parts, request, columns, folder, multiplier, progress)
         total = run.total()
@@ -198,13 +200,21 @@ def sum_source(
     return total
 
 
-def _columns(
-    parts: list[Part], request: Request, folder: StateFolder | None, with_xx: Any
-) -> Columns | None:
+def _keeps_for_later(needed: NeedsProducts, first: Moments) -> bool:
+    """Tell whether a state keeps products: tomorrow's request may need more than today's.
+
+    Where the sums at hand have them, a run before decided so; to go on as it did gives the same
+    total to the last bit.
+    """
+    few = keeps_products("auto", first.n_x, first.one_view)
+    return few or first.xx is not None or needed(first)
+
+
+def _columns(parts: list[Part], request: Request, folder: StateFolder | None) -> Columns | None:
     """Settle on the columns, by the first part or by what a state folder was begun with."""
     if not parts:
         raise SourceError("The source holds no files.")
-    columns = None if folder is None else folder.columns(request, parts, with_xx)
+    columns = None if folder is None else folder.columns(request, parts)
     if columns is None:
         fields = parts[0].fields()
         if fields is None:
@@ -216,7 +226,7 @@ def _columns(
             return None
         columns = choose(fields, request, parts[0].label)
     if folder is not None:
-        folder.begin(columns, request, with_xx)
+        folder.begin(columns, request)
     return columns
 
 
@@ -262,10 +272,11 @@ class _Run:
 
         try:
             for part in self.parts:
-                kept = self._kept(part)
+                entry = None if self.folder is None else self.folder.find(part)
+                while entry is not None and waiting:
+                    settle()  # the sums before it also settle whether products are needed
+                kept = None if entry is None else self._kept(entry)
                 if kept is not None:
-                    while waiting:
-                        settle()
                     self._add(kept[0])
                     self.n_kept += 1
                     self._report(part)
@@ -288,17 +299,18 @@ class _Run:
             settle()
         return self.sum
 
-    def _kept(self, part: Part) -> tuple[Moments | None] | None:
-        """Return the moments that the state folder has of a part."""
-        if self.folder is None:
-            return None
-        entry = self.folder.find(part)
-        if entry is None:
-            return None
+    def _kept(self, entry: Entry) -> tuple[Moments | None] | None:
+        """Return the moments of an entry, with products or without, as this pass sums them."""
+        assert self.folder is not None
         try:
-            return (self.folder.load(entry),)
+            moments = self.folder.load(entry)
         except MomentsFileError:
             return None  # damaged since: the file is read again
+        if moments is None:
+            return (None,)
+        if not self.multiplier.keeps_products(moments):
+            return (replace(moments, xx=None),)
+        return None if moments.xx is None else (moments,)
 
     def _rows(self, part: Part) -> Iterator[Rows]:
         columns = self.columns
@@ -400,11 +412,16 @@ class _Multiplier:
             future.set_exception(error)
         return future
 
+    def keeps_products(self, moments: Moments) -> bool:
+        """Tell whether products are summed, which the first moments of a pass may settle."""
+        if callable(self.with_xx):
+            self.with_xx = bool(self.with_xx(moments))
+        return keeps_products(self.with_xx, moments.n_x, moments.one_view)
+
     def _moments(self, rows: Rows) -> Moments:
         if callable(self.with_xx):
             first = self._sum(rows, False)
-            self.with_xx = self.with_xx(first)
-            if not self.with_xx:
+            if not self.keeps_products(first):
                 return first
         return self._sum(rows, self.with_xx)
 

@@ -10,7 +10,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line: 0 done, 1 failed, 2 bad usage."""
+    """Run the command line: 0 done, 1 failed, 2 bad usage, 130 interrupted."""
     try:
         from projse._cli_app import app
     except ImportError as error:
