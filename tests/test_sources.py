@@ -6,6 +6,7 @@ import decimal
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -360,6 +361,78 @@ def test_hidden_files_and_folders_are_not_data(tmp_path):
     (tmp_path / "_state" / "x.parquet").write_bytes(b"x")
     (tmp_path / "notes.txt").write_text("x")
     assert [os.path.basename(part.path) for part in open_source(tmp_path)] == ["a.parquet"]
+
+
+def count(source, **options):
+    return moments_from(source, targets="y_*", **options).n_samples
+
+
+def shapes_of(folder):
+    """Name the files of a folder as a folder, as globs, and as lists of all that."""
+    return {
+        "folder": folder,
+        "glob": f"{folder}/*",
+        "recursive glob": f"{folder}/**",
+        "recursive glob of files": f"{folder}/**/*.parquet",
+        "list": [folder, f"{folder}/**/*.parquet", *sorted(folder.glob("*.parquet"))],
+    }
+
+
+@pytest.mark.parametrize("shape", shapes_of(Path()))
+@pytest.mark.parametrize("link", ["file", "folder", "hard", "hidden target"])
+def test_a_file_behind_links_counts_once(seed, tmp_path, shape, link):
+    t = table(seed)[2]
+    folder = tmp_path / "days"
+    place = folder / ("_archive" if link == "hidden target" else "d")
+    place.mkdir(parents=True)
+    pq.write_table(t, place / "d00.parquet")
+    if link == "file":
+        (folder / "a.parquet").symlink_to(place / "d00.parquet")
+        (folder / "latest.parquet").symlink_to("a.parquet")
+    elif link == "hard":
+        os.link(place / "d00.parquet", folder / "a.parquet")
+        os.link(place / "d00.parquet", folder / "z.parquet")
+    else:
+        (folder / "a").symlink_to(place)
+        (folder / "z").symlink_to("a")
+    assert count(shapes_of(folder)[shape]) == t.num_rows
+    if link in ("file", "folder"):
+        (part,) = open_source(shapes_of(folder)["folder"])
+        assert part.path == str(place / "d00.parquet")
+
+
+@pytest.mark.parametrize("shape", shapes_of(Path()))
+def test_links_that_go_in_circles_end(seed, tmp_path, shape):
+    # With two circles in a folder, following them doubles the paths at each of forty levels.
+    t = table(seed)[2]
+    folder = tmp_path / "days"
+    (folder / "deep").mkdir(parents=True)
+    pq.write_table(t, folder / "d00.parquet")
+    for name, target in {"here": ".", "again": ".", "deep/up": "..", "self": "self"}.items():
+        (folder / name).symlink_to(target)
+    if shape in ("glob", "recursive glob"):
+        (folder / "self").unlink()  # these name it, and it is nothing to read
+    assert count(shapes_of(folder)[shape]) == t.num_rows
+
+
+def test_a_link_to_a_partition_counts_once_with_the_values_of_its_own_name(seed, tmp_path):
+    t = table(seed)[2]
+    for day in (1, 2):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(t.slice(120 * (day - 1), 120), tmp_path / f"day={day}" / "a.parquet")
+    (tmp_path / "day=0").symlink_to("day=2")
+    inside = tmp_path / "day=1" / "a.parquet"
+    for source in (tmp_path, [inside, tmp_path], [tmp_path, inside]):
+        moments = moments_from(source, features="x_*", class_target="day")
+        assert moments.classes.tolist() == [1, 2]
+        assert moments.n_samples == t.num_rows
+
+
+def test_different_files_of_the_same_content_both_count(seed, tmp_path):
+    t = table(seed)[2]
+    for name in "ab":
+        pq.write_table(t, tmp_path / f"{name}.parquet")
+    assert count(tmp_path) == 2 * t.num_rows
 
 
 def test_only_the_columns_needed_are_read(tmp_path):
