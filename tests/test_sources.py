@@ -22,6 +22,8 @@ from planted import planted, planted_labels
 
 import projse._batches
 from projse import Moments, ProjSe, SourceError, moments_from
+from projse._columns import Columns, Request, check_same
+from projse._parts import Reading
 from projse.sources import open_source
 
 duckdb = pytest.importorskip("duckdb")
@@ -361,6 +363,81 @@ def test_hidden_files_and_folders_are_not_data(tmp_path):
     (tmp_path / "_state" / "x.parquet").write_bytes(b"x")
     (tmp_path / "notes.txt").write_text("x")
     assert [os.path.basename(part.path) for part in open_source(tmp_path)] == ["a.parquet"]
+
+
+@pytest.mark.parametrize("folder", ["plain", "old.tsv.d", "x.tsv"])
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "CSV.GZ", "tsv", "tsv.gz", "tsv.csv"])
+def test_only_a_files_own_suffix_says_what_separates_its_columns(seed, tmp_path, folder, suffix):
+    X, Y, t = table(seed)
+    (tmp_path / folder).mkdir()
+    path = tmp_path / folder / f"a.{suffix}"
+    separator = "\t" if suffix.removesuffix(".gz").endswith("tsv") else ","
+    t.to_pandas().to_csv(
+        path,
+        index=False,
+        sep=separator,
+        compression="gzip" if suffix.lower().endswith("gz") else None,
+    )
+    selector = ProjSe(3).fit_source(path, targets="y_*")
+    assert selector.selected_.tolist() == ProjSe(3).fit(X, Y).selected_.tolist()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are Unicode there")
+@pytest.mark.parametrize("kind", ["parquet", "feather", "arrows", "csv", "csv.gz", "tsv", "npy"])
+def test_a_file_may_have_a_name_that_is_not_utf8(seed, tmp_path, kind):
+    X, Y, t = table(seed)
+    write = {
+        "parquet": write_parquet,
+        "feather": write_feather,
+        "arrows": write_arrow_stream,
+        "csv": write_csv,
+        "csv.gz": write_csv_gz,
+        "tsv": write_tsv,
+        "npy": lambda t, folder: npy(X, Y, folder)["source"],
+    }[kind]
+    folder = tmp_path / os.fsdecode(b"t\xfcr")
+    folder.mkdir()
+    write(t, tmp_path).rename(folder / os.fsdecode(b"na\xefve." + kind.encode()))
+    targets = [N_X + j for j in range(N_Y)] if kind == "npy" else "y_*"
+    for source in (folder, f"{folder}/*", f"{folder}/**"):
+        assert moments_from(source, targets=targets).n_samples == len(X)
+    state = tmp_path / "state"
+    for _ in range(2):
+        assert moments_from(source, targets=targets, state=state).n_samples == len(X)
+
+
+def test_a_header_that_is_not_utf8_is_named_with_its_file(tmp_path):
+    path = tmp_path / "old.csv"
+    path.write_bytes("größe,y\n1,2\n3,5\n".encode("latin-1"))
+    with pytest.raises(SourceError, match=r"old\.csv.*not UTF-8.*gr\\xf6\\xdfe") as caught:
+        moments_from(path, targets="y")
+    assert "\n" not in str(caught.value)
+
+
+class CountedName(str):
+    """A name that counts how often it was compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    n_compared = 0
+
+    def __eq__(self, other):
+        CountedName.n_compared += 1
+        return str.__eq__(self, other)
+
+
+def test_names_of_columns_are_looked_up_and_not_searched_for(tmp_path, monkeypatch):
+    n = 300
+    names = [f"x_{j}" for j in range(n)]
+    path = tmp_path / "a.csv"
+    path.write_text(f"{','.join(names)}\n{','.join(['1'] * n)}\n")
+    (part,) = open_source(path)
+    columns = Columns(tuple(map(CountedName, names)))
+    monkeypatch.setattr(CountedName, "n_compared", 0)
+    check_same(columns, part.fields(), Request.of(), "a.csv")
+    (rows,) = part.rows(Reading(columns))
+    assert rows.X.shape == (1, n)
+    assert CountedName.n_compared < 20 * n
 
 
 def count(source, **options):

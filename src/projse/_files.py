@@ -209,12 +209,23 @@ def _folders(top: str, hidden: str) -> Iterator[tuple[str, list[str]]]:
         yield place, names
 
 
-def _suffix_format(name: str) -> str | None:
+def delimiter(path: str) -> str:
+    """Return what separates the columns of a CSV file: a tab where the file is called .tsv."""
+    return "\t" if _suffix(path)[0] == ".tsv" else ","
+
+
+def _suffix(name: str) -> tuple[str, bool]:
+    """Return the suffix of a file that says what it holds, and whether that is compressed."""
     stem, suffix = os.path.splitext(name.lower())
     if suffix in COMPRESSED:
-        inner = SUFFIXES.get(os.path.splitext(stem)[1])
-        return inner if inner == "csv" else None
-    return SUFFIXES.get(suffix)
+        return os.path.splitext(stem)[1], True
+    return suffix, False
+
+
+def _suffix_format(name: str) -> str | None:
+    suffix, compressed = _suffix(name)
+    known = SUFFIXES.get(suffix)
+    return None if compressed and known != "csv" else known
 
 
 def _format_of(path: str) -> str:
