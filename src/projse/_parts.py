@@ -132,8 +132,8 @@ class ArrowPart(Part):
             raise
         except UnicodeDecodeError as error:
             raise SourceError(
-                f"{self.label}: the name of a column is not UTF-8 ({error.object[:60]!r}). Store the "
-                "file as UTF-8 (iconv -f latin1 -t utf8), or rename the column."
+                f"{self.label}: the name of a column is not UTF-8 ({error.object[:60]!r}). Store "
+                "the file as UTF-8 (iconv -f latin1 -t utf8), or rename the column."
             ) from error
         except (pa.ArrowException, OSError, EOFError) as error:
             reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
