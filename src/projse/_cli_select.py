@@ -2,6 +2,7 @@
 
 import csv
 import io
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -100,14 +101,20 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
 
 def as_csv(selector: Any, *, for_terminal: bool = False) -> str:
     """Write the picks as CSV, one record a pick; names are made safe for a terminal only."""
-    text = io.StringIO()
     header = ["rank", "name", "index", "score", "correlation", "margin", "p_value", "round"]
-    writer = csv.DictWriter(text, header, lineterminator="\n")
-    writer.writeheader()
+    lines = [_record(header)]
     for pick in picks_of(selector):
         name = shown(pick["name"]) if for_terminal else _encodable(pick["name"])
-        writer.writerow(pick | {"name": name})
-    return text.getvalue()
+        lines.append(_record((pick | {"name": name})[key] for key in header))
+    return "".join(lines)
+
+
+def _record(values: Iterable[Any]) -> str:
+    r"""Write one record of CSV."""
+    text = io.StringIO()
+    # Python before 3.13 quotes a \r only where it is part of the end of a line.
+    csv.writer(text, lineterminator="\r\n").writerow(values)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _print(selector: Any, summary: str) -> None:
