@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import sys
 
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
@@ -13,21 +12,6 @@ import pytest
 from test_stream import table
 
 from projse import Moments, moments_from
-from projse.cli import main
-
-
-@pytest.fixture
-def command(monkeypatch, capsys):
-    """Run the command in this process; return its exit code and what it printed."""
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["projse", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return ended.value.code or 0, printed.out, printed.err
-
-    return run
 
 
 @pytest.fixture
