@@ -7,7 +7,12 @@ import os
 # scikit-learn's array API checks are skipped without this, and it must be set before scipy loads.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
+import sys
+from collections.abc import Callable
+
 import pytest
+
+Command = Callable[..., tuple[int, str, str]]
 
 
 def _seeds() -> list[int]:
@@ -20,3 +25,19 @@ def _seeds() -> list[int]:
 def seed(request: pytest.FixtureRequest) -> int:
     """Return a seed for the test's random numbers."""
     return int(request.param)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command in this process; return its exit code and what it printed."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["projse", *map(str, arguments)])
+        from projse.cli import main
+
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return int(ended.value.code or 0), printed.out, printed.err
+
+    return run

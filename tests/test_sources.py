@@ -6,6 +6,7 @@ import decimal
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,8 @@ from planted import planted, planted_labels
 
 import projse._batches
 from projse import Moments, ProjSe, SourceError, moments_from
+from projse._columns import Columns, Request, check_same
+from projse._parts import Reading
 from projse.sources import open_source
 
 duckdb = pytest.importorskip("duckdb")
@@ -360,6 +363,153 @@ def test_hidden_files_and_folders_are_not_data(tmp_path):
     (tmp_path / "_state" / "x.parquet").write_bytes(b"x")
     (tmp_path / "notes.txt").write_text("x")
     assert [os.path.basename(part.path) for part in open_source(tmp_path)] == ["a.parquet"]
+
+
+@pytest.mark.parametrize("folder", ["plain", "old.tsv.d", "x.tsv"])
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "CSV.GZ", "tsv", "tsv.gz", "tsv.csv"])
+def test_only_a_files_own_suffix_says_what_separates_its_columns(seed, tmp_path, folder, suffix):
+    X, Y, t = table(seed)
+    (tmp_path / folder).mkdir()
+    path = tmp_path / folder / f"a.{suffix}"
+    separator = "\t" if suffix.removesuffix(".gz").endswith("tsv") else ","
+    t.to_pandas().to_csv(
+        path,
+        index=False,
+        sep=separator,
+        compression="gzip" if suffix.lower().endswith("gz") else None,
+    )
+    selector = ProjSe(3).fit_source(path, targets="y_*")
+    assert selector.selected_.tolist() == ProjSe(3).fit(X, Y).selected_.tolist()
+
+
+@pytest.mark.skipif(sys.platform in ("win32", "darwin"), reason="file names are Unicode there")
+@pytest.mark.parametrize("kind", ["parquet", "feather", "arrows", "csv", "csv.gz", "tsv", "npy"])
+def test_a_file_may_have_a_name_that_is_not_utf8(seed, tmp_path, kind):
+    X, Y, t = table(seed)
+    write = {
+        "parquet": write_parquet,
+        "feather": write_feather,
+        "arrows": write_arrow_stream,
+        "csv": write_csv,
+        "csv.gz": write_csv_gz,
+        "tsv": write_tsv,
+        "npy": lambda t, folder: npy(X, Y, folder)["source"],
+    }[kind]
+    folder = tmp_path / os.fsdecode(b"t\xfcr")
+    folder.mkdir()
+    write(t, tmp_path).rename(folder / os.fsdecode(b"na\xefve." + kind.encode()))
+    targets = [N_X + j for j in range(N_Y)] if kind == "npy" else "y_*"
+    for source in (folder, f"{folder}/*", f"{folder}/**"):
+        assert moments_from(source, targets=targets).n_samples == len(X)
+    state = tmp_path / "state"
+    for _ in range(2):
+        assert moments_from(source, targets=targets, state=state).n_samples == len(X)
+
+
+def test_a_header_that_is_not_utf8_is_named_with_its_file(tmp_path):
+    path = tmp_path / "old.csv"
+    path.write_bytes("größe,y\n1,2\n3,5\n".encode("latin-1"))
+    with pytest.raises(SourceError, match=r"old\.csv.*not UTF-8.*gr\\xf6\\xdfe") as caught:
+        moments_from(path, targets="y")
+    assert "\n" not in str(caught.value)
+
+
+class CountedName(str):
+    """A name that counts how often it was compared."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    n_compared = 0
+
+    def __eq__(self, other):
+        CountedName.n_compared += 1
+        return str.__eq__(self, other)
+
+
+def test_names_of_columns_are_looked_up_and_not_searched_for(tmp_path, monkeypatch):
+    n = 300
+    names = [f"x_{j}" for j in range(n)]
+    path = tmp_path / "a.csv"
+    path.write_text(f"{','.join(names)}\n{','.join(['1'] * n)}\n")
+    (part,) = open_source(path)
+    columns = Columns(tuple(map(CountedName, names)))
+    monkeypatch.setattr(CountedName, "n_compared", 0)
+    check_same(columns, part.fields(), Request.of(), "a.csv")
+    (rows,) = part.rows(Reading(columns))
+    assert rows.X.shape == (1, n)
+    assert CountedName.n_compared < 20 * n
+
+
+def count(source, **options):
+    return moments_from(source, targets="y_*", **options).n_samples
+
+
+def shapes_of(folder):
+    """Name the files of a folder as a folder, as globs, and as lists of all that."""
+    return {
+        "folder": folder,
+        "glob": f"{folder}/*",
+        "recursive glob": f"{folder}/**",
+        "recursive glob of files": f"{folder}/**/*.parquet",
+        "list": [folder, f"{folder}/**/*.parquet", *sorted(folder.glob("*.parquet"))],
+    }
+
+
+@pytest.mark.parametrize("shape", shapes_of(Path()))
+@pytest.mark.parametrize("link", ["file", "folder", "hard", "hidden target"])
+def test_a_file_behind_links_counts_once(seed, tmp_path, shape, link):
+    t = table(seed)[2]
+    folder = tmp_path / "days"
+    place = folder / ("_archive" if link == "hidden target" else "d")
+    place.mkdir(parents=True)
+    pq.write_table(t, place / "d00.parquet")
+    if link == "file":
+        (folder / "a.parquet").symlink_to(place / "d00.parquet")
+        (folder / "latest.parquet").symlink_to("a.parquet")
+    elif link == "hard":
+        os.link(place / "d00.parquet", folder / "a.parquet")
+        os.link(place / "d00.parquet", folder / "z.parquet")
+    else:
+        (folder / "a").symlink_to(place)
+        (folder / "z").symlink_to("a")
+    assert count(shapes_of(folder)[shape]) == t.num_rows
+    if link in ("file", "folder"):
+        (part,) = open_source(shapes_of(folder)["folder"])
+        assert part.path == str(place / "d00.parquet")
+
+
+@pytest.mark.parametrize("shape", shapes_of(Path()))
+def test_links_that_go_in_circles_end(seed, tmp_path, shape):
+    # With two circles in a folder, following them doubles the paths at each of forty levels.
+    t = table(seed)[2]
+    folder = tmp_path / "days"
+    (folder / "deep").mkdir(parents=True)
+    pq.write_table(t, folder / "d00.parquet")
+    for name, target in {"here": ".", "again": ".", "deep/up": "..", "self": "self"}.items():
+        (folder / name).symlink_to(target)
+    if shape in ("glob", "recursive glob"):
+        (folder / "self").unlink()  # these name it, and it is nothing to read
+    assert count(shapes_of(folder)[shape]) == t.num_rows
+
+
+def test_a_link_to_a_partition_counts_once_with_the_values_of_its_own_name(seed, tmp_path):
+    t = table(seed)[2]
+    for day in (1, 2):
+        (tmp_path / f"day={day}").mkdir()
+        pq.write_table(t.slice(120 * (day - 1), 120), tmp_path / f"day={day}" / "a.parquet")
+    (tmp_path / "day=0").symlink_to("day=2")
+    inside = tmp_path / "day=1" / "a.parquet"
+    for source in (tmp_path, [inside, tmp_path], [tmp_path, inside]):
+        moments = moments_from(source, features="x_*", class_target="day")
+        assert moments.classes.tolist() == [1, 2]
+        assert moments.n_samples == t.num_rows
+
+
+def test_different_files_of_the_same_content_both_count(seed, tmp_path):
+    t = table(seed)[2]
+    for name in "ab":
+        pq.write_table(t, tmp_path / f"{name}.parquet")
+    assert count(tmp_path) == 2 * t.num_rows
 
 
 def test_only_the_columns_needed_are_read(tmp_path):

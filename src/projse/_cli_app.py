@@ -4,12 +4,14 @@ Only :mod:`projse.cli` imports this module: it needs the extra ``cli``.
 """
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
+from typer.core import TyperGroup
 
 from projse import __version__, _cli_moments, _cli_select
 from projse._cli_demo import N_CANDIDATES
@@ -39,12 +41,39 @@ from projse._cli_options import (
     option,
 )
 from projse._cli_read import Reading, moments_files
+from projse._cli_text import shown, shown_lines
 
 FAILED = 1
 INTERRUPTED = 130
 """What shells report for a command that Ctrl-C ended."""
 
+
+class SafeGroup(TyperGroup):
+    """Commands whose usage errors are safe to show: they repeat what was typed or globbed."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the arguments."""
+        with _safe_usage():
+            return super().make_context(*args, **options)
+
+    def invoke(self, *args: Any, **options: Any) -> Any:
+        """Run a command."""
+        with _safe_usage():
+            return super().invoke(*args, **options)
+
+
+@contextmanager
+def _safe_usage() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(getattr(error, "message", None), str):
+            error.message = shown_lines(error.message)  # type: ignore[attr-defined]
+        raise
+
+
 app = typer.Typer(
+    cls=SafeGroup,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -340,10 +369,11 @@ def _plain_errors(*, show_traceback: bool) -> Iterator[None]:
         sys.exit(INTERRUPTED)
     except Exception as error:
         if show_traceback:
-            raise
+            print(shown_lines(traceback.format_exc()), file=sys.stderr, end="")
+            sys.exit(FAILED)
         _fail(f"{error or type(error).__name__} (--debug shows where)")
 
 
 def _fail(message: str) -> NoReturn:
-    print(f"projse: error: {message}", file=sys.stderr)
+    print(f"projse: error: {shown(message)}", file=sys.stderr)
     sys.exit(FAILED)

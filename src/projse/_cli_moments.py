@@ -1,19 +1,20 @@
 """``projse moments``: build, merge, subtract and look at files of moments."""
 
-import json
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
-from projse._cli_read import Reading, check_writable, load_moments
+from projse._cli_read import Reading, load_disjoint, load_moments
 from projse._cli_table import print_prose
+from projse._cli_text import json_text
+from projse._cli_write import STDOUT, place_to_write, write_text
 from projse._moments import Moments
 from projse._stream import moments_from
 
 
 def build(reading: Reading, output: Path, jobs: int | None) -> None:
     """Sum rows into a file of moments."""
-    check_writable(output)
+    place = place_to_write(output, reading.files(), reading.state, regular=True)
     moments = reading.run(
         lambda report: moments_from(
             reading.data,
@@ -23,23 +24,23 @@ def build(reading: Reading, output: Path, jobs: int | None) -> None:
             **reading.options,
         )
     )
-    moments.save(output)
+    moments.save(place)
     _say(f"{reading.summary(moments)}. {output}: {describe(moments)}")
 
 
 def merge(files: list[str], output: Path) -> None:
     """Add moments of disjoint rows: a month is the sum of its days."""
-    check_writable(output)
-    total = reduce(Moments.__add__, load_moments(files))
-    total.save(output)
+    place = place_to_write(output, files, regular=True)
+    total = reduce(Moments.__add__, load_disjoint(files))
+    total.save(place)
     _say(f"{output}: {describe(total)}")
 
 
 def subtract(whole: str, files: list[str], output: Path) -> None:
     """Take rows out again."""
-    check_writable(output)
-    rest = reduce(Moments.__sub__, load_moments([whole, *files]))
-    rest.save(output)
+    place = place_to_write(output, [whole, *files], regular=True)
+    rest = reduce(Moments.__sub__, load_disjoint([whole, *files]))
+    rest.save(place)
     _say(f"{output}: {describe(rest)}")
 
 
@@ -50,7 +51,7 @@ def info(files: list[str], as_json: bool) -> None:
     found = dict(zip(files, load_moments(files), strict=True))
     if as_json:
         records = [{"file": name, **as_dict(moments)} for name, moments in found.items()]
-        print(json.dumps(records, indent=2, ensure_ascii=False))
+        write_text(STDOUT, json_text(records))
         return
     console = Console(highlight=False)
     for name, moments in found.items():

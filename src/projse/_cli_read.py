@@ -1,6 +1,5 @@
 """Reading for the command line: what was asked for, a progress bar, a line of what was read."""
 
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -9,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from projse._cli_text import shown
+from projse._files import find_files, fingerprint, identity
 from projse._moments import Moments
 from projse._moments_file import MAGIC
 from projse._stream import Report, SourceProgress
@@ -51,6 +52,12 @@ class Reading:
             "state": self.state,
             "state_by": self.state_by,
         }
+
+    def files(self) -> list[str]:
+        """Return the files that the data stand for."""
+        if moments_files(self.data):
+            return self.data
+        return [file.path for file in find_files(self.data, self.format)]
 
     def run(self, read: Callable[[Report], Any]) -> Any:
         """Call ``read`` with a function to report to, under a progress bar on a terminal."""
@@ -116,6 +123,24 @@ def load_moments(paths: list[str]) -> list[Moments]:
     return loaded
 
 
+def load_disjoint(paths: list[str]) -> list[Moments]:
+    """Load files of moments to add or subtract: rows that are there twice would count twice."""
+    loaded = load_moments(paths)
+    files: dict[Any, str] = {}
+    contents: dict[Any, str] = {}
+    for path in paths:
+        for seen, who, what in (
+            (files, identity(path), "are the same file"),
+            (contents, fingerprint(path, content=True)["sha256"], "hold the same moments"),
+        ):
+            if who in seen:
+                raise ValueError(
+                    f"{seen[who]} and {path} {what}: their rows would count twice. Leave one out."
+                )
+            seen[who] = path
+    return loaded
+
+
 def _is_moments(path: str) -> bool:
     try:
         with open(path, "rb") as file:
@@ -171,17 +196,6 @@ def _bar(quiet: bool) -> Iterator[Report]:
         yield show
 
 
-def check_writable(path: str | Path) -> None:
-    """Refuse a place for results before anything is read for them."""
-    folder = Path(path).parent
-    if not folder.is_dir():
-        raise FileNotFoundError(f"There is no folder {folder} to write {path} in.")
-    if Path(path).is_dir():
-        raise IsADirectoryError(f"{path} is a folder; name a file to write.")
-    if not os.access(folder, os.W_OK):
-        raise PermissionError(f"{path} cannot be written: no permission in {folder}.")
-
-
 def say(line: str) -> None:
     """Print a line that is not a result: on stderr, which pipes leave alone."""
-    print(f"projse: {line}", file=sys.stderr)
+    print(f"projse: {shown(line)}", file=sys.stderr)

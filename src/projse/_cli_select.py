@@ -2,34 +2,31 @@
 
 import csv
 import io
-import json
-import sys
+from collections.abc import Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from projse._cli_read import Reading, check_writable, load_moments, moments_files, say
+from projse._cli_read import Reading, load_disjoint, moments_files, say
 from projse._cli_table import picks_table, print_new_rounds, print_prose, warnings_as_notes
+from projse._cli_text import json_text, shown
+from projse._cli_write import STDOUT, is_terminal, place_to_write, write_text
 from projse._estimator import ProjSe
 from projse._moments import Moments
 from projse.exceptions import SourceError
-
-STDOUT = "-"
 
 
 def select(
     reading: Reading, parameters: dict[str, Any], json_to: str | None, csv_to: str | None
 ) -> None:
     """Read, select, and show or write the picks."""
-    for where in (json_to, csv_to):
-        if where not in (None, STDOUT):
-            check_writable(str(where))
+    json_place, csv_place = _places(reading, json_to, csv_to)
     selector = ProjSe(**parameters)
     with warnings_as_notes():
         if moments_files(reading.data):
-            moments = _sum(load_moments(reading.data))
+            moments = _sum(load_disjoint(reading.data))
             excluded = _excluded(moments, reading)
             selector.set_params(exclude=excluded or None).fit_moments(moments)
         else:
@@ -37,11 +34,10 @@ def select(
                 lambda report: selector.fit_source(reading.data, progress=report, **reading.options)
             )
     summary = reading.summary(selector.moments_)
-    if json_to is not None:
-        text = json.dumps(as_dict(selector, reading), indent=2, ensure_ascii=False) + "\n"
-        _write(json_to, text)
-    if csv_to is not None:
-        _write(csv_to, as_csv(selector))
+    if json_place is not None:
+        write_text(json_place, json_text(as_dict(selector, reading)))
+    if csv_place is not None:
+        write_text(csv_place, as_csv(selector, for_terminal=is_terminal(csv_place)))
     if STDOUT in (json_to, csv_to):
         if not reading.quiet:
             say(summary)
@@ -103,15 +99,22 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
     }
 
 
-def as_csv(selector: Any) -> str:
-    """Write the picks as CSV, one line a pick."""
-    text = io.StringIO()
-    picks = picks_of(selector)
+def as_csv(selector: Any, *, for_terminal: bool = False) -> str:
+    """Write the picks as CSV, one record a pick; names are made safe for a terminal only."""
     header = ["rank", "name", "index", "score", "correlation", "margin", "p_value", "round"]
-    writer = csv.DictWriter(text, header, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(picks)
-    return text.getvalue()
+    lines = [_record(header)]
+    for pick in picks_of(selector):
+        name = shown(pick["name"]) if for_terminal else _encodable(pick["name"])
+        lines.append(_record((pick | {"name": name})[key] for key in header))
+    return "".join(lines)
+
+
+def _record(values: Iterable[Any]) -> str:
+    r"""Write one record of CSV."""
+    text = io.StringIO()
+    # Python before 3.13 quotes a \r only where it is part of the end of a line.
+    csv.writer(text, lineterminator="\r\n").writerow(values)
+    return text.getvalue().removesuffix("\r\n") + "\n"
 
 
 def _print(selector: Any, summary: str) -> None:
@@ -168,14 +171,25 @@ def _excluded(moments: Moments, reading: Reading) -> list[str]:
     return found
 
 
+def _encodable(name: str) -> str:
+    """Return a name that UTF-8 can hold; only what stands for other bytes is changed."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _places(
+    reading: Reading, json_to: str | None, csv_to: str | None
+) -> tuple[str | Path | None, str | Path | None]:
+    """Return where JSON and CSV go; refuse places that hold what is needed."""
+    inputs = reading.files() if {json_to, csv_to} - {None, STDOUT} else []
+    places = [
+        where if where in (None, STDOUT) else place_to_write(str(where), inputs, reading.state)
+        for where in (json_to, csv_to)
+    ]
+    if places[0] is not None and places[0] == places[1]:
+        raise ValueError(f"--json and --csv both go to {json_to}. Name two files.")
+    return places[0], places[1]
+
+
 def _number(value: Any) -> float | None:
     """Return a finite number for JSON, else None."""
     return float(value) if np.isfinite(value) else None
-
-
-def _write(where: str, text: str) -> None:
-    if where == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    Path(where).write_text(text, encoding="utf-8")

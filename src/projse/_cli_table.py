@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from projse._cli_text import shown
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
@@ -51,7 +53,7 @@ def picks_table(
     scores = np.asarray(selector.scores_, dtype=np.float64)
     columns = {
         "rank": Column("rank", [str(place + 1) for place in range(len(scores))]),
-        "name": Column(title, names, right=False),
+        "name": Column(title, [shown(name) for name in names], right=False),
         "score": Column("score", [decimal(value) for value in scores]),
         "correlation": Column("correlation", [decimal(v) for v in selector.correlations_]),
     }
@@ -66,12 +68,12 @@ def picks_table(
     for spared in ("correlation", "round", "margin", "p-value"):
         if _taken(columns.values()) > console.width:
             columns.pop(spared, None)
-    shown = list(columns.values())
-    room = min(console.width - _taken(shown) - GAP, BAR_WIDTHS[-1])
+    side_by_side = list(columns.values())
+    room = min(console.width - _taken(side_by_side) - GAP, BAR_WIDTHS[-1])
     if room in BAR_WIDTHS:
         bar = _ascii_bar if console.options.ascii_only else _block_bar
-        shown.append(_bars(scores, room, bar))
-    return table(shown)
+        side_by_side.append(_bars(scores, room, bar))
+    return table(side_by_side)
 
 
 def table(columns: list[Column]) -> "Table":
@@ -90,7 +92,9 @@ def table(columns: list[Column]) -> "Table":
 
 def print_prose(console: "Console", line: str) -> None:
     """Print a sentence: wrapped at words in a terminal, one line in a pipe."""
-    console.print(line, markup=False, soft_wrap=not console.is_terminal)
+    from rich.text import Text
+
+    console.print(Text(shown(line)), soft_wrap=not console.is_terminal)
 
 
 def print_new_rounds(console: "Console", rounds: Any) -> None:
@@ -112,7 +116,7 @@ def warnings_as_notes() -> Iterator[None]:
         warnings.simplefilter("default")
         yield
     for warning in caught:
-        print(f"projse: note: {warning.message}", file=sys.stderr)
+        print(f"projse: note: {shown(str(warning.message))}", file=sys.stderr)
 
 
 def decimal(value: float) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from fnmatch import fnmatchcase
@@ -139,7 +140,8 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
     """Find the columns that the request means; ``where`` is what messages call the table."""
     by_name = {field.name: field for field in fields}
     if len(by_name) < len(fields):
-        twice = sorted({f.name for f in fields if sum(g.name == f.name for g in fields) > 1})
+        counts = Counter(field.name for field in fields)
+        twice = sorted(name for name, n in counts.items() if n > 1)
         raise SourceError(f"{where} has several columns called {_listed(twice)}; rename them.")
 
     targets = _match(by_name, request.targets, "targets", where)
@@ -219,12 +221,9 @@ def check_same(columns: Columns, fields: Sequence[Field], request: Request, wher
     here = choose(fields, request, where)
     by_name = {field.name: field for field in fields}
     # Nothing but missing values says nothing about what a column holds.
-    more = [
-        name
-        for name in here.features
-        if name not in columns.features and by_name[name].kind != "null"
-    ]
-    less = [name for name in columns.features if name not in here.features]
+    before, now = set(columns.features), set(here.features)
+    more = [name for name in here.features if name not in before and by_name[name].kind != "null"]
+    less = [name for name in columns.features if name not in now]
     if more or less:
         what = f"has also {_listed(more)}" if more else f"has no numbers in {_listed(less)}"
         raise SourceError(

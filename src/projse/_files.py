@@ -5,7 +5,8 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,17 +49,22 @@ class File:
 
 
 def find_files(where: Any, file_format: str | None = None) -> list[File]:
-    """List the files behind paths, folders and globs: each once, sorted by path."""
+    """List the files behind paths, folders and globs: each once, sorted by path.
+
+    A file counts once however many names, links and hard links lead to it. It is called by the
+    first of its names that leads through no link, and has the partitions of that name.
+    """
     if file_format == "feather":
         file_format = "arrow"
     if file_format is not None and file_format not in FORMATS:
         raise ValueError(f"format={file_format!r} is not one of {', '.join(FORMATS)}, feather.")
     if isinstance(where, str | os.PathLike):
         where = [where]
-    found: dict[str, dict[str, str]] = {}
-    for item in where:
-        for path, root in _expand(os.fspath(item), file_format):
-            found.setdefault(os.path.abspath(path), _partition(os.path.relpath(path, root)))
+    found = _once(
+        (os.path.abspath(path), _partition(os.path.relpath(path, root)))
+        for item in where
+        for path, root in _expand(os.fspath(item), file_format)
+    )
     names = {name for values in found.values() for name in values}
     whole = {
         name
@@ -90,6 +96,30 @@ def fingerprint(path: str, content: bool) -> dict[str, Any]:
         raise SourceError(f"{path} cannot be read: {error.strerror}.") from error
 
 
+def identity(path: str | os.PathLike[str]) -> tuple[Any, ...]:
+    """Return what all names of one file or folder share; its real path where it is not there."""
+    try:
+        about = os.stat(path)
+    except OSError:
+        return (os.path.realpath(path),)
+    # Some network file systems number nothing.
+    return (about.st_dev, about.st_ino) if about.st_ino else (os.path.realpath(path),)
+
+
+def _once(named: Iterable[tuple[str, dict[str, str]]]) -> dict[str, dict[str, str]]:
+    """Keep one name of each file, and the partitions that go with it."""
+    names: dict[tuple[Any, ...], list[tuple[str, dict[str, str]]]] = {}
+    for path, partition in named:
+        names.setdefault(identity(path), []).append((path, partition))
+
+    def rank(pair: tuple[str, dict[str, str]]) -> tuple[bool, str, int]:
+        path, partition = pair
+        # Counted from a folder further up, the same path has more partitions.
+        return os.path.realpath(path) != path, path, -len(partition)
+
+    return dict(same[0] if len(same) == 1 else min(same, key=rank) for same in names.values())
+
+
 def _expand(item: str, file_format: str | None) -> Iterable[tuple[str, str]]:
     """Yield files with the folder that their partitions are counted from."""
     item = os.path.expanduser(item)
@@ -112,7 +142,7 @@ def _expand(item: str, file_format: str | None) -> Iterable[tuple[str, str]]:
         while glob.has_magic(str(fixed)):
             fixed = fixed.parent
         files = []
-        for hit in sorted(glob.glob(item, recursive=True)):
+        for hit in _matches(item):
             if os.path.isdir(hit):
                 files += [(path, str(fixed)) for path in _walk(hit, file_format)]
             else:
@@ -123,28 +153,79 @@ def _expand(item: str, file_format: str | None) -> Iterable[tuple[str, str]]:
     raise SourceError(f"There is no file or folder {item}.")
 
 
+def _matches(pattern: str) -> list[str]:
+    """Return what a glob stands for; ``**`` enters each folder once, where Python's may not end."""
+    parts = Path(pattern).parts
+    if "**" not in parts:
+        return glob.glob(pattern)
+    place = parts.index("**")
+    rest = parts[place + 1 :] or ("*",)
+    starts = _matches(os.path.join(*parts[:place])) if place else [os.curdir]
+    hits = []
+    for start in filter(os.path.isdir, starts):
+        for folder, _ in _folders(start, hidden="."):
+            hits += _matches(os.path.join(glob.escape(folder), *rest))
+    return hits
+
+
 def _walk(folder: str, file_format: str | None) -> list[str]:
     """Files below a folder that can be read; names that begin with . or _ are not data."""
+    return [
+        os.path.join(place, name)
+        for place, names in _folders(folder, hidden="._")
+        for name in names
+        if name[0] not in "._" and (file_format is not None or _suffix_format(name) is not None)
+    ]
 
-    def refuse(error: OSError) -> None:
-        raise SourceError(f"{error.filename} cannot be listed: {error.strerror}.") from error
 
-    paths = []
-    for place, folders, names in os.walk(folder, onerror=refuse, followlinks=True):
-        folders[:] = sorted(name for name in folders if name[0] not in "._")
-        for name in names:
-            known = file_format is not None or _suffix_format(name) is not None
-            if name[0] not in "._" and known:
-                paths.append(os.path.join(place, name))
-    return paths
+def _folders(top: str, hidden: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the folders from ``top`` down with the files in them, each folder once.
+
+    Links are followed after everything else, so that a folder goes by its own name where it has
+    one here, and a link to a folder that was seen, such as one above, leads nowhere.
+    """
+    waiting = deque([top])
+    seen = set()
+    while waiting:
+        place = waiting.popleft()
+        if (who := identity(place)) in seen:
+            continue
+        seen.add(who)
+        try:
+            with os.scandir(place) as listing:
+                entries = sorted(listing, key=lambda entry: entry.name)
+        except OSError as error:
+            raise SourceError(f"{error.filename} cannot be listed: {error.strerror}.") from error
+        names = []
+        for entry in entries:
+            if not os.path.isdir(entry.path):
+                names.append(entry.name)
+            elif entry.name[0] in hidden:
+                continue
+            elif entry.is_symlink():
+                waiting.append(entry.path)
+            else:
+                waiting.appendleft(entry.path)
+        yield place, names
+
+
+def delimiter(path: str) -> str:
+    """Return what separates the columns of a CSV file: a tab where the file is called .tsv."""
+    return "\t" if _suffix(path)[0] == ".tsv" else ","
+
+
+def _suffix(name: str) -> tuple[str, bool]:
+    """Return the suffix of a file that says what it holds, and whether that is compressed."""
+    stem, suffix = os.path.splitext(name.lower())
+    if suffix in COMPRESSED:
+        return os.path.splitext(stem)[1], True
+    return suffix, False
 
 
 def _suffix_format(name: str) -> str | None:
-    stem, suffix = os.path.splitext(name.lower())
-    if suffix in COMPRESSED:
-        inner = SUFFIXES.get(os.path.splitext(stem)[1])
-        return inner if inner == "csv" else None
-    return SUFFIXES.get(suffix)
+    suffix, compressed = _suffix(name)
+    known = SUFFIXES.get(suffix)
+    return None if compressed and known != "csv" else known
 
 
 def _format_of(path: str) -> str:

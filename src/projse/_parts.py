@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,11 @@ class ArrowPart(Part):
             yield
         except SourceError:
             raise
+        except UnicodeDecodeError as error:
+            raise SourceError(
+                f"{self.label}: the name of a column is not UTF-8 ({error.object[:60]!r}). Store "
+                "the file as UTF-8 (iconv -f latin1 -t utf8), or rename the column."
+            ) from error
         except (pa.ArrowException, OSError, EOFError) as error:
             reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
             raise SourceError(f"{self.label} cannot be read: {reason}. {self.remedy}") from error
@@ -157,13 +163,22 @@ class FilePart(ArrowPart):
         return _files.fingerprint(self.file.path, content)
 
     @abstractmethod
-    def _schema(self) -> Any: ...
+    def _read_schema(self) -> Any: ...
+
+    @cached_property
+    def _schema(self) -> Any:
+        """The schema; to find it again would cost as much as reading the first rows."""
+        return self._read_schema()
 
     @abstractmethod
     def _read(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]: ...
 
+    def _opened(self) -> Any:
+        """Open the file for Arrow, whatever bytes its name has."""
+        return import_arrow().OSFile(os.fsencode(self.file.path))
+
     def _fields(self) -> list[Field]:
-        fields = [field_of(column) for column in self._schema()]
+        fields = [field_of(column) for column in self._schema]
         names = {f.name for f in fields}
         for name, value in self.file.constants.items():
             if name not in names:
@@ -172,7 +187,7 @@ class FilePart(ArrowPart):
 
     def _open(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
         pa = import_arrow()
-        own = set(self._schema().names)
+        own = set(self._schema.names)
         constants = {name: self.file.constants[name] for name in names if name not in own}
         stored = [name for name in names if name in own]
         schema, batches = self._read(stored, reading)
@@ -201,9 +216,9 @@ class ParquetPart(FilePart):
         import pyarrow.parquet as pq
 
         # Without buffered reading, whole column chunks of a row group would be in memory.
-        return pq.ParquetFile(self.file.path, buffer_size=1 << 18, pre_buffer=False)
+        return pq.ParquetFile(self._opened(), buffer_size=1 << 18, pre_buffer=False)
 
-    def _schema(self) -> Any:
+    def _read_schema(self) -> Any:
         with self._file() as file:
             return file.schema_arrow
 
@@ -232,18 +247,18 @@ class IpcPart(FilePart):
     def _reader(self, included: list[int] | None = None) -> Any:
         pa = import_arrow()
         options = pa.ipc.IpcReadOptions(included_fields=included)
-        source = pa.OSFile(self.file.path)
+        source = self._opened()
         if source.read(6) == b"ARROW1":
             return pa.ipc.open_file(source, options=options)
         source.seek(0)
         return pa.ipc.open_stream(source, options=options)
 
-    def _schema(self) -> Any:
+    def _read_schema(self) -> Any:
         return self._reader().schema
 
     def _read(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
-        schema = self._reader().schema
-        reader = self._reader([schema.get_field_index(name) for name in names] or None)
+        places = [self._schema.get_field_index(name) for name in names]
+        reader = self._reader(places or None)
 
         def batches() -> Iterator[Any]:
             if not hasattr(reader, "num_record_batches"):
@@ -268,44 +283,49 @@ class CsvPart(FilePart):
     def _options(self) -> dict[str, Any]:
         import pyarrow.csv as csv
 
-        name = self.file.path.lower()
         return {
             "read_options": csv.ReadOptions(block_size=1 << 24),
-            "parse_options": csv.ParseOptions(delimiter="\t" if ".tsv" in name else ","),
+            "parse_options": csv.ParseOptions(delimiter=_files.delimiter(self.file.path)),
         }
 
-    def _schema(self) -> Any:
+    def _source(self, file: Any) -> Any:
+        """Unpack a file that is compressed."""
+        if not self.file.path.lower().endswith(_files.COMPRESSED):
+            return file
+        pa = import_arrow()
+        return pa.CompressedInputStream(file, pa.Codec.detect(self.file.path.lower()).name)
+
+    def _read_schema(self) -> Any:
         import_arrow()
         import pyarrow.csv as csv
 
         if self.size == 0:
             raise SourceError(f"{self.label} is empty: not even a header. {self.remedy}")
-        with csv.open_csv(self.file.path, **self._options()) as reader:
+        with (
+            open(self.file.path, "rb") as file,
+            csv.open_csv(self._source(file), **self._options()) as reader,
+        ):
             return reader.schema
 
     def _read(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
         import pyarrow as pa
         import pyarrow.csv as csv
 
-        # Whole numbers may go on with fractions, and a column may begin with nothing.
-        labels = reading.columns.labels
-        types = {
-            column.name: pa.float64()
-            for column in self._schema()
-            if column.name in names
-            and column.name != labels
-            and field_of(column).kind in ("number", "null")
-        }
         if not names:
             raise SourceError(f"{self.label} has none of the columns asked for.")
+        # Whole numbers may go on with fractions, and a column may begin with nothing.
+        wanted = set(names) - {reading.columns.labels}
+        types = {
+            field.name: pa.float64()
+            for field in self.fields()
+            if field.name in wanted and field.kind in ("number", "null")
+        }
         convert = csv.ConvertOptions(
             include_columns=names, column_types=types, strings_can_be_null=True
         )
         file: Any = open(self.file.path, "rb")  # noqa: SIM115  # closed when the batches end
-        compressed = self.file.path.lower().endswith(_files.COMPRESSED)
-        source: Any = self.file.path if compressed else file
         try:
-            reader = csv.open_csv(source, convert_options=convert, **self._options())
+            reader = csv.open_csv(self._source(file), convert_options=convert, **self._options())
         except BaseException:
             file.close()
             raise
@@ -313,8 +333,7 @@ class CsvPart(FilePart):
         def batches() -> Iterator[Any]:
             with file, reader:
                 for batch in reader:
-                    if not compressed:
-                        self.done = min(file.tell() / max(self.size, 1), 1.0)
+                    self.done = min(file.tell() / max(self.size, 1), 1.0)
                     yield batch
 
         return reader.schema, batches()
