@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from projse._moments import Moments, align_classes, centred_yx, moments_of
 from projse._parameters import is_whole
 from projse._resample import deal, generator, group_codes
-from projse._source import Rows, make_rows, refuse_non_numeric_columns
+from projse._source import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse._targets import column_names
 from projse._threads import effective_n_threads, ordered_map
 
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 def block_moments(
     X: Any,
     y: Any = None,
-    n_blocks: int = 100,
+    n_blocks: int | None = 100,
     sample_weight: Any = None,
     *,
     groups: Any = None,
@@ -48,7 +48,10 @@ def block_moments(
     ----------
     X, y, sample_weight, with_xx, target_type, n_jobs, batch_size
         As in :meth:`Moments.from_arrays`.
-    n_blocks : int, default=100
+    n_blocks : int or None, default=100
+        None, with Dask collections: each partition is a block, and its rows stay where they are.
+        Such blocks are not dealt at random: resamples then speak of new partitions (days, sites),
+        unless the rows were shuffled before.
     groups : array-like of shape (n_samples,), default=None
         Rows of a group go to the same block.
     stratify : bool, default=True
@@ -72,6 +75,17 @@ def block_moments(
     >>> sorted(stable.selected_.tolist())
     [3, 8]
     """
+    if n_blocks is None and is_dask(X):
+        if groups is not None:
+            raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")
+        from projse._dask import partition_moments
+
+        options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
+        return partition_moments(X, y, sample_weight, with_xx=with_xx, **options)
+    refuse_dask(
+        "block_moments cannot deal out single rows; n_blocks=None takes each partition as a block",
+        *(X, y, sample_weight),
+    )
     refuse_non_numeric_columns(X)
     names = column_names(X)
     X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)

@@ -276,6 +276,11 @@ class ProjSe(
             target_type = self.target_type
             if not first and target_type == "auto":
                 target_type = "continuous" if self.moments_.classes is None else "class"
+            if is_dask(X, y, sample_weight):
+                from projse._dask import DaskRows
+
+                self._partial_fit_elsewhere(DaskRows.of(X, y, sample_weight), target_type)
+                return self
             rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
             plan = self._plan(rows.Y is None)
             if first:

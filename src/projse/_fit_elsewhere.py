@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from projse._fitted import all_or_nothing, remember_columns
-from projse._moments import Moments
+from projse._moments import AUTO_XX_COLUMNS, Moments
 from projse._parameters import check_parameters
 from projse._partitions import XX_COLUMNS, RowsElsewhere
 from projse._progress import FitProgress
@@ -83,6 +83,37 @@ class FitElsewhereMixin:
             )
             progress.end()
         return self
+
+    def _partial_fit_elsewhere(self, rows: RowsElsewhere, target_type: str) -> None:
+        """Add rows that are summed where they lie to those seen so far, and select anew."""
+        estimator: Any = self
+        before: Moments | None = getattr(estimator, "moments_", None)
+        options: Any = {
+            "target_type": target_type,
+            "n_jobs": estimator.n_jobs,
+            "batch_size": estimator.batch_size,
+        }
+        if before is None:
+            assert rows.n_x is not None
+            remember_columns(estimator, rows.n_x, rows.feature_names)
+            # Dependent references may be used up before there are as many picks.
+            few = estimator.exhausted == "residual" and rows.n_x <= AUTO_XX_COLUMNS
+            with_xx = few or _needs_xx(estimator, rows)
+        else:
+            with_xx = before.xx is not None
+        plan = estimator._plan(rows.one_view)
+        batch = rows.moments(with_xx=with_xx, **options)
+
+        def again() -> Moments:
+            return rows.moments(with_xx=True, **options)
+
+        can_go_on = before is None and batch.n_x <= XX_COLUMNS
+        estimator._fit_moments(
+            batch if before is None else before + batch,
+            plan,
+            strict=False,
+            again=again if can_go_on else None,
+        )
 
 
 def _needs_xx(estimator: Any, rows: RowsElsewhere) -> bool:

@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from projse._source import Rows, is_dask, make_rows, refuse_non_numeric_columns
+from projse._source import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 
 
 class RowSelector(SelectorMixin):  # type: ignore[misc]
@@ -55,6 +55,12 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         min_features: int = 1,
     ) -> Rows:
         """Check what was passed to a fit, and remember the columns of X."""
+        refuse_dask(
+            f"{type(self).__name__}.fit cannot deal out single rows; let the partitions be the "
+            "blocks, fit_moments(block_moments(X, y, None, with_xx=True)), or compute() rows that "
+            "fit in memory",
+            *(X, y, sample_weight),
+        )
         refuse_non_numeric_columns(X)
         X = validate_data(
             self,

@@ -74,6 +74,12 @@ def is_dask(*values: Any) -> bool:
     return dask is not None and any(dask.is_dask_collection(value) for value in values)
 
 
+def refuse_dask(remedy: str, *values: Any) -> None:
+    """Refuse Dask collections where all of their rows would have to come here."""
+    if is_dask(*values):
+        raise ValueError(f"With rows in Dask, {remedy}.")
+
+
 def make_rows(
     X: Any,
     y: Any,
