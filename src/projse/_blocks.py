@@ -90,7 +90,7 @@ def block_moments(
     names = column_names(X)
     X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
     m = X.shape[0]
-    if not is_whole(n_blocks) or not 2 <= n_blocks <= m:
+    if n_blocks is None or not is_whole(n_blocks) or not 2 <= n_blocks <= m:
         raise ValueError(f"n_blocks={n_blocks!r} must be a number from 2 to {m}, the rows.")
     rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
     codes = group_codes(groups, m)

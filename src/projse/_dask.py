@@ -5,8 +5,6 @@ Dask is imported when a collection comes in, never before.
 
 from __future__ import annotations
 
-import inspect
-import warnings
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from projse._caller import warn_caller
 from projse._moments import Moments, align_classes, keeps_products
 from projse._partitions import FAN_IN, PartitionPass, PartSum, finish, merge, sum_partition
 from projse._source import is_dask
@@ -289,10 +288,11 @@ def _one_block_wide(value: Any, label: str) -> Any:
     """Make each block hold all columns of its rows."""
     if not _is_array(value) or value.ndim == 1 or value.numblocks[1] == 1:
         return value
-    _warn(
+    warn_caller(
         f"{label} is cut into {value.numblocks[1]} blocks of columns; they are put together, which "
         "moves rows between workers. Rechunk it to one block of columns: "
-        f"{label}.rechunk({{1: -1}})."
+        f"{label}.rechunk({{1: -1}}).",
+        RechunkWarning,
     )
     return value.rechunk({1: -1})
 
@@ -316,10 +316,11 @@ def _cut(X: Any, Y: Any, weight: Any) -> tuple[Any, Any, Any]:
         if tuple(n for n in value.chunks[0] if n) == rows:
             return value.rechunk({0: rows}) if rows else value
         if distributed:
-            _warn(
+            warn_caller(
                 f"X and {label} are cut into different blocks of rows ({_sizes(X.chunks[0])} and "
                 f"{_sizes(value.chunks[0])}); {label} is cut anew to match, which moves rows "
-                "between workers. Give them the same blocks."
+                "between workers. Give them the same blocks.",
+                RechunkWarning,
             )
         return value.rechunk({0: rows})
 
@@ -477,11 +478,3 @@ def _locate(leaves: list[Any]) -> PartitionError | None:
 
 def _nothing(_: Any) -> None:
     return None
-
-
-def _warn(message: str) -> None:
-    """Warn at the line of the user's that led here."""
-    frame, level = inspect.currentframe(), 0
-    while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("projse", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, RechunkWarning, stacklevel=level + 1)

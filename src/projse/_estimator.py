@@ -25,6 +25,7 @@ from projse._routes import KernelSpec, from_moments, from_rows
 from projse._selection import Plan, Selection, select
 from projse._selector import RowSelector
 from projse._source import Rows, is_dask
+from projse._targets import warn_many_classes
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
@@ -294,6 +295,7 @@ class ProjSe(
                 rows, with_xx=with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
             )
             total = batch if first else self.moments_ + batch
+            warn_many_classes(total.classes, total.n_samples, self.target_type, y)
             self._fit_moments(total, plan, strict=False)
         return self
 

@@ -10,6 +10,7 @@ from projse._moments import AUTO_XX_COLUMNS, Moments
 from projse._parameters import check_parameters
 from projse._partitions import XX_COLUMNS, RowsElsewhere
 from projse._progress import FitProgress
+from projse._targets import warn_many_classes
 
 
 class FitElsewhereMixin:
@@ -71,6 +72,13 @@ class FitElsewhereMixin:
                     f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
                     "needs at least 2."
                 )
+            if getattr(rows, "class_target", None) is None:  # else the user has said so
+                warn_many_classes(
+                    moments.classes,
+                    moments.n_samples,
+                    estimator.target_type,
+                    getattr(rows, "Y", None),
+                )
             progress.phase("picks")
             remember_columns(estimator, moments.n_x, moments.feature_names)
 
@@ -103,17 +111,15 @@ class FitElsewhereMixin:
             with_xx = before.xx is not None
         plan = estimator._plan(rows.one_view)
         batch = rows.moments(with_xx=with_xx, **options)
+        total = batch if before is None else before + batch
+        given = getattr(rows, "Y", None)
+        warn_many_classes(total.classes, total.n_samples, estimator.target_type, given)
 
         def again() -> Moments:
             return rows.moments(with_xx=True, **options)
 
         can_go_on = before is None and batch.n_x <= XX_COLUMNS
-        estimator._fit_moments(
-            batch if before is None else before + batch,
-            plan,
-            strict=False,
-            again=again if can_go_on else None,
-        )
+        estimator._fit_moments(total, plan, strict=False, again=again if can_go_on else None)
 
 
 def _needs_xx(estimator: Any, rows: RowsElsewhere) -> bool:

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse._source import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse._targets import warn_many_classes
 
 
 class RowSelector(SelectorMixin):  # type: ignore[misc]
@@ -73,7 +74,10 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             ensure_min_features=min_features,
         )
         names = self._feature_names()
-        return make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+        rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+        if min_samples > 1:  # these are all rows, not a batch of them
+            warn_many_classes(rows.classes, rows.n_samples, target_type, y)
+        return rows
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

@@ -42,7 +42,11 @@ class Rows:
     @property
     def y(self) -> Any:
         """The references as a user would pass them: class labels, or columns."""
-        return self.Y if self.classes is None else self.classes[self.class_codes()]
+        if self.classes is None:
+            return self.Y
+        # Categories may be any numbers; as labels they would be refused.
+        classes = self.classes.astype(str) if self.classes.dtype.kind == "f" else self.classes
+        return classes[self.class_codes()]
 
     def class_codes(self) -> Array | None:
         """Return the class of each row as a number; None where the references are no classes.

@@ -5,7 +5,9 @@ from __future__ import annotations
 __all__ = [
     "DatasetError",
     "DatasetMissingError",
+    "ManyClassesWarning",
     "MomentsFileError",
+    "NothingSelectedWarning",
     "PartitionError",
     "RankExhaustedWarning",
     "RechunkWarning",
@@ -16,6 +18,14 @@ __all__ = [
 
 class RankExhaustedWarning(UserWarning):
     """Fewer variables were selected than asked for: nothing that is left adds information."""
+
+
+class NothingSelectedWarning(UserWarning):
+    """No variable was selected: ``transform`` will return no column."""
+
+
+class ManyClassesWarning(UserWarning):
+    """Whole numbers with many distinct values were taken for class labels."""
 
 
 class MomentsFileError(ValueError):
