@@ -922,3 +922,14 @@ def test_what_needs_single_rows_is_refused_with_the_remedy(seed, kind, face, mon
     for given in ((dX, dY), (X, dY), (dX, Y)):
         with pytest.raises(ValueError, match=f"^With rows in Dask, .*{remedy}"):
             call(*given)
+
+
+def test_two_views_in_dask_keep_their_type_whatever_set_output_says(seed, threads):
+    X, Y = planted(seed)
+    dX, dY = cut(X, (100, 100)), cut(Y, (100, 100))
+    model = TwoViewProjSe(2).fit(dX, dY)
+    assert all(isinstance(view, da.Array) for view in model.transform(dX, dY))
+    model.set_output(transform="pandas")
+    for given in ((dX,), (dX, dY), (X, dY)):
+        with pytest.raises(ValueError, match="set_output does not apply to Dask"):
+            model.transform(*given)

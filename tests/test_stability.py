@@ -202,12 +202,12 @@ def test_resamples_that_select_nothing_agree_with_none(seed):
 
 
 @pytest.mark.parametrize("blocks", [None, 20])
-def test_auto_on_weak_data_has_a_relevance_stability(seed, blocks):
+def test_resamples_of_nothing_leave_a_relevance_stability(seed, blocks):
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(300, 12))
-    Y = rng.normal(size=(300, 2)) + 0.15 * X[:, :1]
-    model = StabilityProjSe(ProjSe("auto"), 60, random_state=0, blocks=blocks, threshold=0.1)
-    model.fit(X, Y)
+    X, groups = rng.normal(size=(1000, 12)), np.repeat(np.arange(20), 50)
+    Y = rng.normal(size=(1000, 2)) + 5 * X[:, :1] * (groups < 10)[:, None]
+    model = StabilityProjSe(ProjSe("auto"), 60, 0.05, random_state=0, blocks=blocks, threshold=0.1)
+    model.fit(X, Y, groups=groups)  # a resample is one group, and half of them hold nothing
     empty = (model.selections_ < 0).all(axis=1)
     assert empty.any(), "some resamples must select nothing"
     assert not empty.all()

@@ -14,6 +14,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from projse._source import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse._targets import warn_many_classes
 
+NO_OUTPUT_OF_DASK = (
+    "set_output does not apply to Dask collections, which keep their type; use "
+    "set_output(transform='default')."
+)
+
+
+def output_config(estimator: Any) -> str:
+    """Return what ``set_output`` or ``set_config`` asks of ``transform``."""
+    asked = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    return str(asked or get_config()["transform_output"])
+
 
 class RowSelector(SelectorMixin):  # type: ignore[misc]
     """Base of the selectors, on top of scikit-learn's own."""
@@ -35,12 +46,8 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         if is_dask(X):
             from projse._dask import select_columns
 
-            asked = getattr(self, "_sklearn_output_config", {}).get("transform")
-            if (asked or get_config()["transform_output"]) != "default":
-                raise ValueError(
-                    "set_output does not apply to Dask collections, which keep their type; use "
-                    "set_output(transform='default')."
-                )
+            if output_config(self) != "default":
+                raise ValueError(NO_OUTPUT_OF_DASK)
             return select_columns(X, self._get_support_mask(), self._feature_names())
         return super().transform(X)
 
