@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
 from projse._blocks import StackedMoments, moments_of_blocks
-from projse._caller import warn_caller
 from projse._estimator import ProjSe, fit_rows
 from projse._fitted import all_or_nothing, remember_columns
 from projse._moments import Moments
@@ -22,7 +21,7 @@ from projse._resample import deal, draw_counts, draw_rows, generator, group_code
 from projse._selector import RowSelector
 from projse._source import Rows
 from projse._stability_measures import nogueira_stability, relevance_stability
-from projse.exceptions import NothingSelectedWarning, RankExhaustedWarning
+from projse.exceptions import NothingSelectedWarning, RankExhaustedWarning, _warn_caller
 
 Array = NDArray[Any]
 
@@ -353,7 +352,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         margin = 2 * self.threshold - 1
         self.expected_false_ = q**2 / (margin * n) if margin > 0 else float("inf")
         if not self.support_.any():
-            warn_caller(
+            _warn_caller(
                 f"No variable is stable: the most frequent one is in "
                 f"{self.selection_frequencies_.max():.2g} of the resamples, and "
                 f"threshold={self.threshold} is asked for. Lower the threshold, raise "
