@@ -23,9 +23,19 @@ from numpy.testing import assert_allclose
 from planted import PICKS, planted, planted_labels
 from threadpoolctl import threadpool_info
 
-from projse import Moments, ProjSe, TwoViewProjSe
+from projse import (
+    Moments,
+    ProjSe,
+    ProjSeCV,
+    StabilityProjSe,
+    TwoViewProjSe,
+    block_moments,
+    permutation_test,
+    subspace_correlation,
+)
 from projse._partitions import PartitionPass, sum_partition
 from projse.exceptions import PartitionError, RankExhaustedWarning, RechunkWarning
+from projse.metrics import linear_kernel_alignment
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -189,7 +199,7 @@ def test_class_labels_need_not_be_in_every_block(seed, scheduler, kind):
         "int": codes * 7 - 3,
         "str": np.array(["b", "a", "c"])[codes],
         "bool": codes > 0,
-        "float": codes + 0.5,
+        "float": codes * 2.0,
     }[kind]
     selector = ProjSe(4, target_type="class" if kind == "float" else "auto")
     want = fit(ProjSe(**selector.get_params()), X, labels)
@@ -792,3 +802,134 @@ def test_two_views(seed):
     named = TwoViewProjSe(3, x_include=["a5"]).fit(*frames)
     assert named.x_selected_names_[0] == "a5"
     assert sorted(named.transform(*frames)[0].columns) == sorted(named.x_selected_names_)
+
+
+# Rows stay where they are, in every face
+
+
+def never_all(monkeypatch):
+    """Fail where a collection is turned into an array here, with all of its rows."""
+
+    def refuse(self, *args, **kwargs):
+        raise AssertionError("rows were pulled into memory")
+
+    monkeypatch.setattr(da.Array, "__array__", refuse)
+    for name in ("DataFrame", "Series"):
+        monkeypatch.setattr(getattr(dd, name), "__array__", refuse)
+
+
+def collections(seed, kind):
+    """Return X, Y and labels in memory, and the same in Dask."""
+    df = frame(seed)
+    if kind == "frame":
+        ddf = dd.from_pandas(df, npartitions=5, sort=False)
+        return (df[NAMES], df[TARGETS], df["label"]), (ddf[NAMES], ddf[TARGETS], ddf["label"])
+    X, Y, labels = df[NAMES].to_numpy(), df[TARGETS].to_numpy(), df["label"].to_numpy(str)
+    return (X, Y, labels), tuple(cut(A, (60, 1, 99, 40)) for A in (X, Y, labels))
+
+
+KINDS = pytest.mark.parametrize("kind", ["array", "frame"])
+
+
+@KINDS
+def test_subspace_correlation_sums_where_the_rows_are(seed, threads, kind, monkeypatch):
+    (X, Y, labels), (dX, dY, dlabels) = collections(seed, kind)
+    want = [subspace_correlation(X, Y), subspace_correlation(X, labels)]
+    uncentred = subspace_correlation(X, Y, center=False)
+    never_all(monkeypatch)
+    assert_allclose(subspace_correlation(dX, dY), want[0], rtol=1e-10)
+    assert_allclose(subspace_correlation(dX, dlabels), want[1], rtol=1e-10)
+    assert_allclose(subspace_correlation(dX, dY, center=False), uncentred, rtol=1e-10)
+    with pytest.raises(ValueError, match="Y is None"):
+        subspace_correlation(dX, None)
+
+
+@KINDS
+def test_partial_fit_sums_where_the_rows_are(seed, scheduler, kind, monkeypatch):
+    (X, Y, labels), (dX, dY, dlabels) = collections(seed, kind)
+    want = fit(ProjSe(6), X, Y)
+    by_class = fit(ProjSe(2), X, labels)
+    more = ProjSe(6).partial_fit(X, Y)
+    never_all(monkeypatch)
+    twice = ProjSe(6).partial_fit(dX, dY)
+    same(twice, want)
+    assert twice.moments_.n_samples == 200
+    same(twice.partial_fit(dX, dY), want)
+    assert twice.moments_.n_samples == 400
+    assert twice.n_features_in_ == 8
+    assert hasattr(twice, "feature_names_in_") == (kind == "frame")
+    same(more.partial_fit(dX, dY), want)  # rows here first, then rows there
+    same(ProjSe(2).partial_fit(dX, dlabels), by_class)
+
+
+def test_partial_fit_goes_on_past_the_classes_of_wide_rows(seed, threads):
+    rng = np.random.default_rng(seed)
+    X, labels = rng.normal(size=(300, 600)), rng.integers(0, 4, size=300)
+    got = ProjSe(4).partial_fit(cut(X, (100,) * 3), cut(labels, (100,) * 3))
+    same(got, ProjSe(4).fit(X, labels))
+
+
+@KINDS
+def test_partitions_are_blocks_and_folds(seed, scheduler, kind, monkeypatch):
+    (X, Y, _), (dX, dY, dlabels) = collections(seed, kind)
+    sizes = [40] * 5 if kind == "frame" else [60, 1, 99, 40]
+    edges = np.cumsum([0, *sizes])
+    part = (lambda A, a, b: A.iloc[a:b]) if kind == "frame" else (lambda A, a, b: A[a:b])
+    here = [
+        Moments.from_arrays(part(X, a, b), part(Y, a, b), with_xx=True) for a, b in pairwise(edges)
+    ]
+    want = StabilityProjSe(ProjSe(2), 10, random_state=0, threshold=0.1).fit_moments(here)
+    never_all(monkeypatch)
+    blocks = block_moments(dX, dY, None, with_xx=True)
+    assert [block.n_samples for block in blocks] == sizes
+    got = StabilityProjSe(ProjSe(2), 10, random_state=0, threshold=0.1).fit_moments(blocks)
+    assert_allclose(got.selection_frequencies_, want.selection_frequencies_)
+    scores = [ProjSeCV().fit_moments(b).cv_results_["mean_test_score"] for b in (blocks, here)]
+    assert_allclose(*scores, rtol=1e-9)
+    classes = [block.classes.tolist() for block in block_moments(dX, dlabels, None)]
+    assert classes == [["one", "three", "two"]] * len(sizes), "of all partitions"
+
+
+def test_empty_partitions_are_no_blocks_and_bad_ones_are_named(seed, threads):
+    X, Y = planted(seed)
+    dX, dY = cut(X, (100, 100)), cut(Y, (100, 100))
+    weight = cut(np.repeat([1.0, 0.0], 100), (100, 100))
+    assert [b.n_samples for b in block_moments(dX, dY, None, weight)] == [100]
+    X[150, 3] = np.nan
+    with pytest.raises(PartitionError, match=r"Partition 1: .*column 3"):
+        block_moments(cut(X, (100, 100)), dY, None)
+    with pytest.raises(ValueError, match="groups and partitions"):
+        block_moments(dX, dY, None, groups=np.zeros(200))
+    with pytest.raises(ValueError, match="n_blocks=None must be a number"):
+        block_moments(np.ones((9, 2)), np.ones((9, 2)), None)
+
+
+FACES = {
+    "StabilityProjSe": (StabilityProjSe(ProjSe(2)).fit, r"fit_moments\(block_moments\(X, y, None"),
+    "ProjSeCV": (ProjSeCV().fit, r"fit_moments\(block_moments\(X, y, None, with_xx=True"),
+    "permutation_test": (lambda X, y: permutation_test(ProjSe(2), X, y), r"compute\(\) them first"),
+    "alignment": (linear_kernel_alignment, r"compute\(\) them first"),
+    "block_moments": (block_moments, "n_blocks=None"),
+}
+
+
+@pytest.mark.parametrize("face", FACES)
+@KINDS
+def test_what_needs_single_rows_is_refused_with_the_remedy(seed, kind, face, monkeypatch):
+    (X, Y, _), (dX, dY, _) = collections(seed, kind)
+    call, remedy = FACES[face]
+    never_all(monkeypatch)
+    for given in ((dX, dY), (X, dY), (dX, Y)):
+        with pytest.raises(ValueError, match=f"^With rows in Dask, .*{remedy}"):
+            call(*given)
+
+
+def test_two_views_in_dask_keep_their_type_whatever_set_output_says(seed, threads):
+    X, Y = planted(seed)
+    dX, dY = cut(X, (100, 100)), cut(Y, (100, 100))
+    model = TwoViewProjSe(2).fit(dX, dY)
+    assert all(isinstance(view, da.Array) for view in model.transform(dX, dY))
+    model.set_output(transform="pandas")
+    for given in ((dX,), (dX, dY), (X, dY)):
+        with pytest.raises(ValueError, match="set_output does not apply to Dask"):
+            model.transform(*given)

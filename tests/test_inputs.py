@@ -8,9 +8,13 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from agreement import check, fit
+from numpy.testing import assert_equal
 from planted import planted, planted_labels
+from sklearn.base import clone
+from sklearn.model_selection import KFold
 
-from projse import Moments, ProjSe, subspace_correlation
+from projse import Moments, ProjSe, ProjSeCV, StabilityProjSe, subspace_correlation
+from projse.exceptions import ManyClassesWarning
 
 
 def whole(A):
@@ -324,3 +328,93 @@ def test_rows_of_weight_0_are_gone_whatever_they_hold(seed, route):
         y = Y
     form = sp.csr_array if route == "sparse" else np.asarray
     check(ProjSe(3, **options).fit(form(X), y, weight, **others), want)
+
+
+# Whole numbers: labels, or measurements?
+
+
+def test_continuous_numbers_are_no_class_labels(seed):
+    X, Y = planted(seed)
+    scores = Y[:, 0] + np.linspace(0.1, 0.2, 200)
+    weight = np.ones(200)
+    weight[7] = 0
+    labels = np.floor(scores)
+    labels[7] = 0.5  # of weight 0: not looked at
+    ProjSe(1, target_type="class").fit(X, labels, sample_weight=weight)
+    for y in (scores, scores.astype(object), scores.astype(np.float32), np.where(X[:, 0], 1.5, 1)):
+        for call in (
+            ProjSe(1, target_type="class").fit,
+            ProjSe(1, target_type="class").partial_fit,
+            lambda X, y: Moments.from_arrays(X, y, target_type="class"),
+        ):
+            with pytest.raises(ValueError, match=r"^Unknown label type: y .*'continuous'.*Bins"):
+                call(X, y)
+    with pytest.raises(ValueError, match=r"Unknown label type: y .*\(inf\)"):
+        ProjSe(1, target_type="class").fit(X, np.where(np.arange(200) == 3, np.inf, 1.0))
+    with pytest.raises(ValueError, match="Unknown label type"):
+        ProjSe(1, target_type="class").fit(X, Y)
+
+
+def test_whole_numbers_that_look_like_measurements_are_taken_as_classes_with_a_warning(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 5))
+    y = np.round(40 * X[:, 0] + 10 * rng.normal(size=400)).astype(int)
+    n_classes = len(np.unique(y))
+    assert n_classes > 20
+    said = rf"{n_classes} distinct values \({y.min()} to {y.max()}\) in 400 rows.*'continuous'"
+    for call in (
+        ProjSe(1).fit,
+        ProjSe(1).partial_fit,
+        Moments.from_arrays,
+        StabilityProjSe(ProjSe(1), 3, stratify=False, threshold=0.3, blocks=5).fit,
+        lambda X, y: ProjSeCV(cv=KFold(2)).fit(X, np.concatenate([y[:200]] * 2)),
+        lambda X, y: ProjSe(1).fit_source((X, y)),
+    ):
+        expected = said if call.__name__ != "<lambda>" else "distinct values"
+        with pytest.warns(ManyClassesWarning, match=expected) as found:
+            call(X, y)
+        assert len(found) == 1
+        assert found[0].filename == __file__, "the warning points at the user's line"
+    # Whoever says what they are hears nothing.
+    assert ProjSe(1, target_type="class").fit(X, y).moments_.n_y == n_classes
+    assert ProjSe(1, target_type="continuous").fit(X, y).moments_.n_y == 1
+    ProjSe(1).fit(X, y.astype(float))
+    ProjSe(1).fit(X, y.astype(str))
+    ProjSe(1).fit(X, pd.Series(y).astype("category"))
+
+
+@pytest.mark.parametrize(
+    ("n_classes", "n_samples"), [(20, 40), (100, 50_000), (10, 100), (100, 10_000), (2, 4)]
+)
+def test_honest_class_labels_are_taken_without_a_word(seed, n_classes, n_samples):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(n_samples) % n_classes)
+    ProjSe(1).fit(rng.normal(size=(n_samples, 3)), y)
+
+
+def test_a_stream_of_labels_is_judged_by_all_rows_so_far(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(2000) % 30)
+    X = rng.normal(size=(2000, 3))
+    selector = ProjSe(1).partial_fit(X[:1000], y[:1000])
+    selector.partial_fit(X[1000:1100], y[1000:1100])  # 30 classes in 100 rows: one batch is no sign
+
+
+def test_categories_may_be_any_numbers(seed):
+    X, codes = planted_labels(seed)
+    labels = pd.Series(codes / 4).astype("category")
+    want = ProjSe(2).fit(X, codes)
+    same(ProjSe(2).fit(X, labels), want)
+    both = pd.DataFrame({"a": labels, "b": labels})
+    ProjSe(2, target_type="class").fit(X, both)
+    stable = StabilityProjSe(ProjSe(2), 5, random_state=0, blocks=None)
+    assert_equal(stable.fit(X, labels).selections_, clone(stable).fit(X, codes).selections_)
+
+
+def test_a_column_of_labels_in_a_table_holds_no_continuous_numbers(seed):
+    X, _ = planted(seed)
+    table = pd.DataFrame(X, columns=list("abcdefgh"))
+    with pytest.raises(ValueError, match=r"Unknown label type.*continuous"):
+        ProjSe(1).fit_source(table, class_target="c")
+    table["c"] = table["c"].round()
+    ProjSe(1).fit_source(table, class_target="c")

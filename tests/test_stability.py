@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from projse import Moments, ProjSe, StabilityProjSe
 from projse._resample import deal, draw_counts
-from projse.exceptions import RankExhaustedWarning
+from projse.exceptions import NothingSelectedWarning, RankExhaustedWarning
 from projse.metrics import nogueira_stability, pearson_stability
 
 
@@ -25,7 +25,7 @@ def no_repetitions(estimator):
 
 
 @parametrize_with_checks(
-    [StabilityProjSe(ProjSe(1), n_resamples=3, random_state=0)],
+    [StabilityProjSe(ProjSe(1), n_resamples=3, random_state=0, threshold=0.3)],
     expected_failed_checks=no_repetitions,
 )
 def test_scikit_learn_checks(estimator, check):
@@ -185,6 +185,47 @@ def test_references_used_up_early_are_gone_on_from(seed):
     assert np.all(model.selections_ >= 0), "residual rounds need products of the candidates"
     stopped = StabilityProjSe(ProjSe(4, exhausted="stop"), 5, random_state=0, blocks=10).fit(X, Y)
     assert np.all(stopped.selections_[:, 1:] == -1) or stopped.selections_.shape[1] == 1
+
+
+def test_resamples_that_select_nothing_agree_with_none(seed):
+    X, Y = planted(seed, n_samples=60, n_features=6)
+    model = stable(2, blocks=10).fit(X, Y)
+    pairs = zip(model.selections_, model.relevances_, strict=True)
+    fits = [(picks, relevances[picks]) for picks, relevances in pairs]
+    assert_allclose(model.relevance_stability_, pearson_stability(model.relevances_))
+    nothing = (np.empty(0, dtype=int), np.empty(0))
+    model._store([*fits[:20], *[nothing] * 10])
+    rest = pearson_stability(model.relevances_[:20])
+    assert_allclose(model.relevance_stability_, rest * (20 * 19) / (30 * 29))
+    assert np.isfinite(model.relevance_stability_path_).all()
+    assert not model.relevances_[20:].any()
+
+
+@pytest.mark.parametrize("blocks", [None, 20])
+def test_resamples_of_nothing_leave_a_relevance_stability(seed, blocks):
+    rng = np.random.default_rng(seed)
+    X, groups = rng.normal(size=(1000, 12)), np.repeat(np.arange(20), 50)
+    Y = rng.normal(size=(1000, 2)) + 5 * X[:, :1] * (groups < 10)[:, None]
+    model = StabilityProjSe(ProjSe("auto"), 60, 0.05, random_state=0, blocks=blocks, threshold=0.1)
+    model.fit(X, Y, groups=groups)  # a resample is one group, and half of them hold nothing
+    empty = (model.selections_ < 0).all(axis=1)
+    assert empty.any(), "some resamples must select nothing"
+    assert not empty.all()
+    assert -1 / 59 <= model.relevance_stability_ < 1
+
+
+def test_an_empty_stable_set_is_said_at_fit(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(100, 40)), rng.normal(size=(100, 2))
+    model = stable(1, threshold=1.0)
+    with pytest.warns(NothingSelectedWarning, match=r"most frequent .* threshold=1\.0") as found:
+        model.fit(X, Y)
+    assert len(found) == 1
+    assert found[0].filename == __file__
+    assert model.selected_.size == 0
+    blocks = [Moments.from_arrays(X[i::20], Y[i::20]) for i in range(20)]
+    with pytest.warns(NothingSelectedWarning):
+        model.fit_moments(blocks)
 
 
 def test_in_a_pipeline_and_cloned(seed):

@@ -11,8 +11,12 @@ import pytest
 import scipy.sparse as sp
 from agreement import check
 from numpy.testing import assert_allclose
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.cross_decomposition import CCA
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, get_tags
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from projse import Moments, ProjSe, TwoViewProjSe
 
@@ -223,6 +227,96 @@ def test_is_a_scikit_learn_estimator(seed):
         model.canonical_correlation_path(X)
 
 
+class WithASecondView(TwoViewProjSe):
+    """Give Y a second column: scikit-learn's checks pass one output, which is no view."""
+
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, self.view(y), sample_weight)
+
+    def fit_transform(self, X, y, sample_weight=None):
+        return self.fit(X, y, sample_weight).transform(X, self.view(y))
+
+    @staticmethod
+    def view(y):
+        if y is None:
+            return None
+        y = check_array(y, ensure_2d=False, dtype=float, ensure_all_finite=False, input_name="y")
+        y = y.reshape(len(y), -1)
+        return np.hstack([y, np.cos(3 * y)])
+
+
+def pairs_come_out(estimator):
+    why = "fit_transform returns both views, which the checks know of sklearn.cross_decomposition"
+    general = "check_transformer_general"
+    names = (general, f"{general}(readonly_memmap=True)", "check_transformer_data_not_an_array")
+    return dict.fromkeys(names, why)
+
+
+@parametrize_with_checks([WithASecondView(1)], expected_failed_checks=pairs_come_out)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+@pytest.mark.parametrize("named", [True, False])
+def test_set_output_makes_frames_of_both_views(seed, library, named):
+    X, Y = two_views(seed)
+    kind = {"pandas": pd, "polars": pl}[library].DataFrame
+    x_names, y_names = [f"x{j}" for j in range(9)], [f"y{j}" for j in range(7)]
+    if named:
+        x_names, y_names = [f"gene{j}" for j in range(9)], [f"met{j}" for j in range(7)]
+        X, Y = pd.DataFrame(X, columns=x_names), pd.DataFrame(Y, columns=y_names)
+    model = TwoViewProjSe((3, 2)).set_output(transform=library)
+    x, y = model.fit_transform(X, Y)
+    assert isinstance(x, kind)
+    assert isinstance(y, kind)
+    assert list(x.columns) == [x_names[j] for j in np.sort(model.x_selected_)]
+    assert list(y.columns) == [y_names[j] for j in np.sort(model.y_selected_)]
+    assert model.get_feature_names_out().tolist() == list(x.columns)
+    assert isinstance(model.transform(X), kind)
+    assert_allclose(y.to_numpy(), np.asarray(Y)[:, np.sort(model.y_selected_)])
+    with config_context(transform_output=library):
+        assert isinstance(TwoViewProjSe(2).fit_transform(X, Y)[1], kind)
+        as_given = clone(model).set_output(transform="default").fit_transform(X, Y)
+        assert [type(view) for view in as_given] == [type(X), type(Y)]
+
+
+def test_names_out_follow_the_names_in(seed):
+    X, Y = two_views(seed)
+    model = TwoViewProjSe(2).fit(X, Y)
+    names = np.array([f"v{j}" for j in range(9)], dtype=object)
+    want = names[np.sort(model.x_selected_)]
+    assert model.get_feature_names_out(names).tolist() == want.tolist()
+    with pytest.raises(ValueError, match="input_features"):
+        model.get_feature_names_out(names[1:])
+    with pytest.raises(NotFittedError):
+        TwoViewProjSe(2).get_feature_names_out()
+
+
+def test_tags_say_what_it_takes():
+    tags = get_tags(TwoViewProjSe())
+    assert tags.transformer_tags is not None
+    assert tags.input_tags.sparse
+    assert tags.target_tags.required
+    assert tags.target_tags.multi_output
+    assert not tags.target_tags.single_output
+
+
+def test_transform_refuses_what_a_selector_refuses(seed):
+    X, Y = two_views(seed)
+    model = TwoViewProjSe(2).fit(X, Y)
+    bad = X.copy()
+    bad[3, 4] = np.nan
+    with pytest.raises(ValueError, match="X contains NaN"):
+        model.transform(bad)
+    with pytest.raises(ValueError, match="Y has 6 features, but TwoViewProjSe is expecting 7"):
+        model.transform(X, Y[:, 1:])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        model.transform(X, Y[1:])
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        TwoViewProjSe(2).fit(X, None)
+
+
 BAD = {
     "one column in Y": (lambda X, Y: (X, Y[:, :1]), "Y has one column.*use ProjSe"),
     "one column in X": (lambda X, Y: (X[:, :1], Y), "X has one column"),
@@ -259,7 +353,7 @@ def test_bad_parameters_are_named(seed):
         model.canonical_correlation_grid(x_sizes=[3])
     with pytest.raises(ValueError, match="n_components=0"):
         model.canonical_correlation_path(n_components=0)
-    with pytest.raises(ValueError, match="the fit had 9 columns"):
+    with pytest.raises(ValueError, match="X has 8 features, but TwoViewProjSe is expecting 9"):
         model.transform(X[:, 1:])
     with pytest.raises(ValueError, match="with_xx=True"):
         TwoViewProjSe(2).fit_moments(Moments.from_arrays(X, Y, with_xx=False))

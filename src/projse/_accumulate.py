@@ -9,6 +9,7 @@ the result does not depend on the number of threads.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import closing
 from itertools import pairwise
 from typing import Any
 
@@ -174,10 +175,11 @@ def accumulate_dense(
             row_sum(columns).add(part, 0, n_rows, with_y=columns.start == 0)
             return part
 
-        for done, part in enumerate(ordered_map(tile, tiles, n_threads), start=1):
-            total.n_samples, total.weight = part.n_samples, part.weight
-            if progress is not None:
-                progress(done, n_tiles)
+        with closing(ordered_map(tile, tiles, n_threads)) as parts:
+            for done, part in enumerate(parts, start=1):
+                total.n_samples, total.weight = part.n_samples, part.weight
+                if progress is not None:
+                    progress(done, n_tiles)
         if total.xx is not None:
             for columns in tiles:
                 total.xx[columns, columns.stop :] = total.xx[columns.stop :, columns].T
@@ -192,14 +194,14 @@ def accumulate_dense(
             idle.append(rows)
             return part
 
-        parts = ordered_map(stripe, range(n_stripes), n_threads)
-        total = next(parts)
-        if progress is not None:
-            progress(1, n_stripes)
-        for done, part in enumerate(parts, start=2):
-            total += part
+        with closing(ordered_map(stripe, range(n_stripes), n_threads)) as parts:
+            total = next(parts)
             if progress is not None:
-                progress(done, n_stripes)
+                progress(1, n_stripes)
+            for done, part in enumerate(parts, start=2):
+                total += part
+                if progress is not None:
+                    progress(done, n_stripes)
     x_full = np.zeros(p) if x_shift is None else x_shift.astype(np.float64)
     y_full = np.zeros(q) if y_shift is None else y_shift.astype(np.float64)
     return total, x_full, y_full

@@ -11,7 +11,12 @@ from sklearn.utils import check_array
 
 from projse._gram import gram_of
 from projse._moments import moments_of
-from projse._source import make_rows, refuse_non_finite, refuse_non_numeric_columns
+from projse._source import (
+    make_rows,
+    refuse_dask,
+    refuse_non_finite,
+    refuse_non_numeric_columns,
+)
 
 Array = NDArray[Any]
 
@@ -126,6 +131,7 @@ def linear_kernel_alignment(X: Any, Y: Any, *, centered: bool = True) -> float:
     """
     if Y is None:
         raise ValueError("Y is None; pass the columns to align X with.")
+    refuse_dask("linear_kernel_alignment cannot reach them; compute() them first", X, Y)
     refuse_non_numeric_columns(X)
     X = check_array(
         X,

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from projse._blocked_rows import BlockedRows, block_rows, fill
 from projse._columns import Columns, Field
 from projse._source import Rows
+from projse._targets import refuse_continuous
 from projse.exceptions import SourceError
 
 Array = NDArray[Any]
@@ -235,8 +236,12 @@ class _Chunk:
 
     def _sort_by_label(self, rows: Rows) -> None:
         """Put the rows in the order of their labels: sums over a class then run along memory."""
+        import pyarrow as pa
+
         assert self.x is not None
         classes, codes = _coded(self.labels)
+        if not all(pa.types.is_dictionary(piece.type) for piece in self.labels):
+            refuse_continuous(classes, "the column of labels")
         order = np.argsort(codes, kind="stable")
         m = len(codes)
         for j in range(self.x.shape[1]):

@@ -19,7 +19,7 @@ from projse._gram import refuse_vanishing_squares
 from projse._moments import Moments, align_classes, centred_yx, moments_of
 from projse._parameters import is_whole
 from projse._resample import deal, generator, group_codes
-from projse._source import Rows, make_rows, refuse_non_numeric_columns
+from projse._source import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse._targets import column_names
 from projse._threads import effective_n_threads, ordered_map
 
@@ -29,7 +29,7 @@ Array = NDArray[Any]
 def block_moments(
     X: Any,
     y: Any = None,
-    n_blocks: int = 100,
+    n_blocks: int | None = 100,
     sample_weight: Any = None,
     *,
     groups: Any = None,
@@ -49,7 +49,10 @@ def block_moments(
     ----------
     X, y, sample_weight, with_xx, target_type, n_jobs, batch_size
         As in :meth:`Moments.from_arrays`.
-    n_blocks : int, default=100
+    n_blocks : int or None, default=100
+        None, with Dask collections: each partition is a block, and its rows stay where they are.
+        Such blocks are not dealt at random: resamples then speak of new partitions (days, sites),
+        unless the rows were shuffled before.
     groups : array-like of shape (n_samples,), default=None
         Rows of a group go to the same block.
     stratify : bool, default=True
@@ -73,11 +76,22 @@ def block_moments(
     >>> sorted(stable.selected_.tolist())
     [3, 8]
     """
+    if n_blocks is None and is_dask(X):
+        if groups is not None:
+            raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")
+        from projse._dask import partition_moments
+
+        options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
+        return partition_moments(X, y, sample_weight, with_xx=with_xx, **options)
+    refuse_dask(
+        "block_moments cannot deal out single rows; n_blocks=None takes each partition as a block",
+        *(X, y, sample_weight),
+    )
     refuse_non_numeric_columns(X)
     names = column_names(X)
     X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
     m = X.shape[0]
-    if not is_whole(n_blocks) or not 2 <= n_blocks <= m:
+    if n_blocks is None or not is_whole(n_blocks) or not 2 <= n_blocks <= m:
         raise ValueError(f"n_blocks={n_blocks!r} must be a number from 2 to {m}, the rows.")
     rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
     codes = group_codes(groups, m)

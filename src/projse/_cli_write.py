@@ -14,7 +14,7 @@ STDOUT = "-"
 def place_to_write(
     path: str | Path,
     inputs: Iterable[str],
-    state: Path | None = None,
+    state: str | Path | None = None,
     *,
     regular: bool = False,
 ) -> Path:
@@ -42,7 +42,7 @@ def place_to_write(
             raise ValueError(f"{path} is a device or a pipe; name a file to write.")
         return Path(path)
     place = Path(os.path.realpath(path))
-    if state is not None and place.is_relative_to(os.path.realpath(state)):
+    if state and place.is_relative_to(os.path.realpath(state)):
         raise ValueError(f"{path} lies in the state folder {state}; write to another folder.")
     folder = place.parent
     if not folder.is_dir():

@@ -5,9 +5,7 @@ Dask is imported when a collection comes in, never before.
 
 from __future__ import annotations
 
-import inspect
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
@@ -15,11 +13,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from projse._moments import Moments, keeps_products
+from projse._moments import Moments, align_classes, keeps_products
 from projse._partitions import FAN_IN, PartitionPass, PartSum, finish, merge, sum_partition
 from projse._source import is_dask
 from projse._threads import one_blas_thread
-from projse.exceptions import PartitionError, RechunkWarning
+from projse.exceptions import PartitionError, RechunkWarning, _warn_caller
 
 PROBES = 32
 """How many partitions are tried at a time, when one of them failed and Dask does not say which."""
@@ -41,6 +39,26 @@ def dask_moments(
     """Sum over the rows of Dask collections; the arguments are those of Moments.from_arrays."""
     rows = DaskRows.of(X, Y, sample_weight)
     return rows.moments(
+        with_xx=keeps_products(with_xx, rows.n_x, rows.one_view),
+        target_type=target_type,
+        n_jobs=n_jobs,
+        batch_size=batch_size,
+    )
+
+
+def partition_moments(
+    X: Any,
+    Y: Any = None,
+    sample_weight: Any = None,
+    *,
+    with_xx: bool | str = "auto",
+    target_type: str = "auto",
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+) -> list[Moments]:
+    """Sum each partition of Dask collections by itself; those without rows are left out."""
+    rows = DaskRows.of(X, Y, sample_weight)
+    return rows.partition_moments(
         with_xx=keeps_products(with_xx, rows.n_x, rows.one_view),
         target_type=target_type,
         n_jobs=n_jobs,
@@ -115,7 +133,32 @@ class DaskRows:
         self, *, with_xx: bool, target_type: str, n_jobs: int | None, batch_size: int | None
     ) -> Moments:
         """Make a pass over the rows."""
-        settings = replace(
+        settings = self._settings(with_xx, target_type, n_jobs, batch_size)
+        (total,) = self._pass(settings, _tree)
+        return finish(total, settings)
+
+    def partition_moments(
+        self, *, with_xx: bool, target_type: str, n_jobs: int | None, batch_size: int | None
+    ) -> list[Moments]:
+        """Make a pass over the rows, and keep the partitions apart."""
+        settings = self._settings(with_xx, target_type, n_jobs, batch_size)
+        parts = self._pass(settings, list)
+        total = merge(parts)
+        finish(total, settings)  # what is wrong with any of them is raised here
+        out = []
+        for part in parts:
+            if part.moments is None:
+                continue
+            if part.moments.classes is not None:
+                assert total.moments is not None
+                part = replace(part, moments=align_classes(part.moments, total.moments)[0])
+            out.append(finish(part, settings))
+        return out
+
+    def _settings(
+        self, with_xx: bool, target_type: str, n_jobs: int | None, batch_size: int | None
+    ) -> PartitionPass:
+        return replace(
             self.settings,
             with_xx=with_xx,
             target_type=target_type,
@@ -123,11 +166,18 @@ class DaskRows:
             n_jobs=1 if n_jobs is None else n_jobs,
             batch_size=batch_size,
         )
-        total = _compute(*_tree(self, settings))
-        if total.misaligned:
+
+    def _pass(
+        self, settings: PartitionPass, combine: Callable[[list[Any]], list[Any]]
+    ) -> list[PartSum]:
+        """Sum the partitions and combine the sums, as ``combine`` does lazily."""
+        leaves = _leaves(self, settings)
+        parts = _compute(combine(leaves), leaves)
+        if any(part.misaligned for part in parts):
             self.X, self.Y, self.weight = _cut(self.X, self.Y, self.weight)
-            total = _compute(*_tree(self, settings))
-        return finish(total, settings)
+            leaves = _leaves(self, settings)
+            parts = _compute(combine(leaves), leaves)
+        return parts
 
     def _cut_alike(self) -> DaskRows:
         others = [c for c in (self.Y, self.weight) if c is not None and not np.isscalar(c)]
@@ -237,10 +287,11 @@ def _one_block_wide(value: Any, label: str) -> Any:
     """Make each block hold all columns of its rows."""
     if not _is_array(value) or value.ndim == 1 or value.numblocks[1] == 1:
         return value
-    _warn(
+    _warn_caller(
         f"{label} is cut into {value.numblocks[1]} blocks of columns; they are put together, which "
         "moves rows between workers. Rechunk it to one block of columns: "
-        f"{label}.rechunk({{1: -1}})."
+        f"{label}.rechunk({{1: -1}}).",
+        RechunkWarning,
     )
     return value.rechunk({1: -1})
 
@@ -264,10 +315,11 @@ def _cut(X: Any, Y: Any, weight: Any) -> tuple[Any, Any, Any]:
         if tuple(n for n in value.chunks[0] if n) == rows:
             return value.rechunk({0: rows}) if rows else value
         if distributed:
-            _warn(
+            _warn_caller(
                 f"X and {label} are cut into different blocks of rows ({_sizes(X.chunks[0])} and "
                 f"{_sizes(value.chunks[0])}); {label} is cut anew to match, which moves rows "
-                "between workers. Give them the same blocks."
+                "between workers. Give them the same blocks.",
+                RechunkWarning,
             )
         return value.rechunk({0: rows})
 
@@ -293,21 +345,26 @@ def _sizes(chunks: Sequence[int]) -> str:
     return f"{len(chunks)}: {shown}{', …' if len(chunks) > 4 else ''}"
 
 
-def _tree(rows: DaskRows, settings: PartitionPass) -> tuple[Any, list[Any]]:
-    """Return the sum over all partitions and its leaves, lazily: one graph, optimised once.
+def _leaves(rows: DaskRows, settings: PartitionPass) -> list[Any]:
+    """Return the sums of the partitions, lazily: one graph, optimised once."""
+    given = [rows.X, rows.Y, rows.weight]
+    make = _frame_leaves if _is_frame(rows.X) else _array_leaves
+    return make(given, settings)
+
+
+def _tree(leaves: list[Any]) -> list[Any]:
+    """Return the sum of the leaves, lazily.
 
     Parts are added in the order of the partitions, ``FAN_IN`` at a time, so that the result does
     not depend on which worker is done first, and no worker holds more than that many.
     """
     import dask
 
-    given = [rows.X, rows.Y, rows.weight]
-    make = _frame_leaves if _is_frame(rows.X) else _array_leaves
-    level = leaves = make(given, settings)
+    level = leaves
     add = dask.delayed(merge, pure=False)
     while len(level) > 1:
         level = [add(level[i : i + FAN_IN]) for i in range(0, len(level), FAN_IN)]
-    return level[0], leaves
+    return level
 
 
 def _frame_leaves(given: list[Any], settings: PartitionPass) -> list[Any]:
@@ -356,33 +413,34 @@ def _number(partition: int, part: PartSum) -> PartSum:
     return replace(part, partition=partition)
 
 
-def _compute(root: Any, leaves: list[Any]) -> PartSum:
+def _compute(roots: list[Any], leaves: list[Any]) -> list[PartSum]:
     try:
         # Tasks that run as threads of this process would each set and restore the number of BLAS
         # threads, in any order.
         with one_blas_thread():
-            return _run(root)
+            return _run(roots)
     except DATA_ERRORS as error:
         found = _locate(leaves)
         raise (found or error) from None
 
 
-def _run(root: Any) -> Any:
+def _run(roots: list[Any]) -> list[Any]:
     """Compute with the scheduler that the user has set, showing progress where they asked for it.
 
     ``dask.diagnostics.ProgressBar`` hears local schedulers only; for a cluster its own bar is
     shown in its place.
     """
+    import dask
     from dask.base import get_scheduler
 
-    client = getattr(get_scheduler(collections=[root]), "__self__", None)
+    client = getattr(get_scheduler(collections=roots), "__self__", None)
     if client is None or not hasattr(client, "scheduler_info") or not _wants_progress():
-        return root.compute(optimize_graph=False)
+        return list(dask.compute(*roots, optimize_graph=False))
     from distributed import progress
 
-    future = client.compute(root, optimize_graph=False)
-    progress(future, notebook=False)
-    return future.result()
+    futures = client.compute(roots, optimize_graph=False)
+    progress(futures, notebook=False)
+    return list(client.gather(futures))
 
 
 def _wants_progress() -> bool:
@@ -419,11 +477,3 @@ def _locate(leaves: list[Any]) -> PartitionError | None:
 
 def _nothing(_: Any) -> None:
     return None
-
-
-def _warn(message: str) -> None:
-    """Warn at the line of the user's that led here."""
-    frame, level = inspect.currentframe(), 0
-    while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("projse", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, RechunkWarning, stacklevel=level + 1)

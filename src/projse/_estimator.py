@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from copy import copy
 from typing import Any, Self
@@ -21,8 +20,9 @@ from projse._parameters import check_parameters
 from projse._progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse._selector import RowSelector
 from projse._source import Rows, is_dask
+from projse._targets import warn_many_classes
 from projse._task import KEPT_COLUMNS, Outcome, Task, reference_columns
-from projse.exceptions import ProductsMissingError, RankExhaustedWarning
+from projse.exceptions import ProductsMissingError, RankExhaustedWarning, _warn_caller
 
 Array = NDArray[Any]
 
@@ -263,27 +263,38 @@ class ProjSe(
             target_type = self.target_type
             if not first and target_type == "auto":
                 target_type = "continuous" if self.moments_.classes is None else "class"
+            if is_dask(X, y, sample_weight):
+                from projse._dask import DaskRows
+
+                self._partial_fit_elsewhere(DaskRows.of(X, y, sample_weight), target_type)
+                return self
             rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
-            task = self._task(rows.Y is None)
-            options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
             if first:
                 n_y = reference_columns(rows, self.center)
-                total = moments_of(rows, with_xx=task.keeps_products(n_y), **options)
+                with_xx = self._task(rows.Y is None).keeps_products(n_y)
             else:
                 with_xx = self.moments_.xx is not None
-                total = self.moments_ + moments_of(rows, with_xx=with_xx, **options)
-            outcome = task.on_moments(total, provisional=True)
-            # Fewer rows than references: their rank is that of the rows, and grows.
-            if outcome.lacks_products and total.n_samples > total.n_y + 1:
-                raise ProductsMissingError(
-                    f"partial_fit made {len(outcome.selection.indices)} picks; for more, the "
-                    "products of the candidates with each other are needed, and the rows so far "
-                    "were summed without them. Begin with partial_fit instead of fit, sum Moments "
-                    "with with_xx=True for fit_moments, or use exhausted='stop'."
-                )
-            self._keep_moments(total)
-            self._store(outcome, quiet=True)
+            batch = moments_of(
+                rows, with_xx=with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
+            )
+            self._add_moments(batch, y)
         return self
+
+    def _add_moments(self, batch: Moments, y: Any) -> None:
+        """Add moments to those seen so far, and select anew."""
+        total = self.moments_ + batch if hasattr(self, "moments_") else batch
+        warn_many_classes(total.classes, total.n_samples, self.target_type, y)
+        outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        # Fewer rows than references: their rank is that of the rows, and grows.
+        if outcome.lacks_products and total.n_samples > total.n_y + 1:
+            raise ProductsMissingError(
+                f"partial_fit made {len(outcome.selection.indices)} picks; for more, the products "
+                "of the candidates with each other are needed, and the rows so far were summed "
+                "without them. Begin with partial_fit instead of fit, sum Moments with "
+                "with_xx=True for fit_moments, or use exhausted='stop'."
+            )
+        self._keep_moments(total)
+        self._store(outcome, quiet=True)
 
     def fit_moments(self, moments: Moments) -> Self:
         """Select from moments alone, wherever they were summed.
@@ -373,8 +384,6 @@ class ProjSe(
                     "candidates (with_xx=True)"
                 )
             of_wanted = f" of {wanted}" if asked else ""
-            warnings.warn(
-                f"Selected {len(selected)}{of_wanted} variables: {why}.",
-                RankExhaustedWarning,
-                stacklevel=4,
+            _warn_caller(
+                f"Selected {len(selected)}{of_wanted} variables: {why}.", RankExhaustedWarning
             )

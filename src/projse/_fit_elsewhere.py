@@ -10,6 +10,7 @@ from projse._fitted import all_or_nothing, remember_columns
 from projse._parameters import check_parameters
 from projse._partitions import RowsElsewhere
 from projse._progress import FitProgress
+from projse._targets import warn_many_classes
 from projse._task import Task
 
 
@@ -69,6 +70,13 @@ class FitElsewhereMixin:
                     f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
                     "needs at least 2."
                 )
+            if getattr(rows, "class_target", None) is None:  # else the user has said so
+                warn_many_classes(
+                    moments.classes,
+                    moments.n_samples,
+                    estimator.target_type,
+                    getattr(rows, "Y", None),
+                )
             progress.phase("picks")
             remember_columns(estimator, moments.n_x, moments.feature_names)
             # Only the pass can tell that the references are used up before the picks.
@@ -77,9 +85,30 @@ class FitElsewhereMixin:
             progress.end()
         return self
 
+    def _partial_fit_elsewhere(self, rows: RowsElsewhere, target_type: str) -> None:
+        """Add rows that are summed where they lie to those seen so far, and select anew."""
+        estimator: Any = self
+        first = not hasattr(estimator, "moments_")
+        options: Any = {
+            "target_type": target_type,
+            "n_jobs": estimator.n_jobs,
+            "batch_size": estimator.batch_size,
+        }
+        if first:
+            with_xx = _needs_products(estimator, rows, keep_few=True)
+        else:
+            with_xx = estimator.moments_.xx is not None
+        batch = rows.moments(with_xx=with_xx, **options)
+        if first:
+            remember_columns(estimator, batch.n_x, batch.feature_names)
+        estimator._add_moments(batch, getattr(rows, "Y", None))
 
-def _needs_products(estimator: Any, rows: RowsElsewhere) -> bool:
-    """Tell whether it is certain, before the pass, that candidates will be conditioned on."""
+
+def _needs_products(estimator: Any, rows: RowsElsewhere, *, keep_few: bool = False) -> bool:
+    """Tell whether it is certain, before the pass, that candidates will be conditioned on.
+
+    With ``keep_few``, a few products are kept in any case: the pass will not be made again.
+    """
     if rows.n_x is None:  # names in include cannot be resolved yet
         always = estimator.include is not None or estimator.round_size is not None
         return rows.one_view or estimator.center_kernel or always
@@ -87,4 +116,5 @@ def _needs_products(estimator: Any, rows: RowsElsewhere) -> bool:
     task = Task.of(estimator, rows.n_x, rows.feature_names, rows.one_view)
     # Where the pass must tell, a second one follows if it has to.
     open_ended = estimator.target_type == "class" or estimator.n_features_to_select == "auto"
-    return task.needs_products(None if open_ended else rows.n_y)
+    n_y = None if open_ended else rows.n_y
+    return task.keeps_products(n_y) if keep_few else task.needs_products(n_y)

@@ -14,6 +14,7 @@ from projse._moments import Moments
 from projse._parameters import check_parameters
 from projse._progress import FitProgress, with_callbacks
 from projse._stream import Report, SourceProgress, sum_source
+from projse._targets import warn_many_classes
 from projse._task import KEPT_COLUMNS, Task, reference_columns
 
 
@@ -102,6 +103,8 @@ class FitSourceMixin:
                 batch_size=estimator.batch_size,
                 progress=_both(progress, fit_progress.phase("rows")),
             )
+            if class_target is None:
+                warn_many_classes(moments.classes, moments.n_samples, estimator.target_type)
             fit_progress.phase("picks")
             estimator.fit_moments(moments)
         fit_progress.end()

@@ -25,7 +25,7 @@ from projse._source import (
     refuse_non_numeric_columns,
     refuse_overflow,
 )
-from projse._targets import column_names
+from projse._targets import column_names, warn_many_classes
 from projse.exceptions import PrecisionLossWarning
 
 Array = NDArray[Any]
@@ -152,11 +152,14 @@ class Moments:
             from projse._dask import dask_moments
 
             options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
-            return dask_moments(X, Y, sample_weight, with_xx=with_xx, **options)
+            moments = dask_moments(X, Y, sample_weight, with_xx=with_xx, **options)
+            warn_many_classes(moments.classes, moments.n_samples, target_type, Y)
+            return moments
         refuse_non_numeric_columns(X)
         names = column_names(X)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
         rows = make_rows(X, Y, sample_weight, target_type=target_type, feature_names=names)
+        warn_many_classes(rows.classes, rows.n_samples, target_type, Y)
         return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
 
     @property

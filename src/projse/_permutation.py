@@ -25,7 +25,7 @@ from projse._reference import orthonormal_reference
 from projse._routes import KernelSpec, from_gram, from_rows
 from projse._search import TIE
 from projse._selection import Plan, select
-from projse._source import Rows, make_rows, refuse_non_numeric_columns
+from projse._source import Rows, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse._sparse_products import centred_cross, raw_cross
 from projse._task import Task
 from projse._threads import one_blas_thread
@@ -183,6 +183,7 @@ def permutation_test(
     """
     _check_arguments(selector, y, n_permutations)
     check_pass_options(n_jobs, None)
+    refuse_dask("permutation_test cannot shuffle single rows; compute() them first", X, y)
     seeds = _seeds(random_state, int(n_permutations))
     refuse_non_numeric_columns(X)
     checked = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)

@@ -11,7 +11,19 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from projse._source import Rows, is_dask, make_rows, refuse_non_numeric_columns
+from projse._source import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse._targets import warn_many_classes
+
+NO_OUTPUT_OF_DASK = (
+    "set_output does not apply to Dask collections, which keep their type; use "
+    "set_output(transform='default')."
+)
+
+
+def output_config(estimator: Any) -> str:
+    """Return what ``set_output`` or ``set_config`` asks of ``transform``."""
+    asked = getattr(estimator, "_sklearn_output_config", {}).get("transform")
+    return str(asked or get_config()["transform_output"])
 
 
 class RowSelector(SelectorMixin):  # type: ignore[misc]
@@ -34,12 +46,8 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         if is_dask(X):
             from projse._dask import select_columns
 
-            asked = getattr(self, "_sklearn_output_config", {}).get("transform")
-            if (asked or get_config()["transform_output"]) != "default":
-                raise ValueError(
-                    "set_output does not apply to Dask collections, which keep their type; use "
-                    "set_output(transform='default')."
-                )
+            if output_config(self) != "default":
+                raise ValueError(NO_OUTPUT_OF_DASK)
             return select_columns(X, self._get_support_mask(), self._feature_names())
         return super().transform(X)
 
@@ -55,6 +63,12 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         min_features: int = 1,
     ) -> Rows:
         """Check what was passed to a fit, and remember the columns of X."""
+        refuse_dask(
+            f"{type(self).__name__}.fit cannot deal out single rows; let the partitions be the "
+            "blocks, fit_moments(block_moments(X, y, None, with_xx=True)), or compute() rows that "
+            "fit in memory",
+            *(X, y, sample_weight),
+        )
         refuse_non_numeric_columns(X)
         X = validate_data(
             self,
@@ -67,7 +81,10 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             ensure_min_features=min_features,
         )
         names = self._feature_names()
-        return make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+        rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+        if min_samples > 1:  # these are all rows, not a batch of them
+            warn_many_classes(rows.classes, rows.n_samples, target_type, y)
+        return rows
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

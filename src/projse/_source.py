@@ -42,7 +42,11 @@ class Rows:
     @property
     def y(self) -> Any:
         """The references as a user would pass them: class labels, or columns."""
-        return self.Y if self.classes is None else self.classes[self.class_codes()]
+        if self.classes is None:
+            return self.Y
+        # Categories may be any numbers; as labels they would be refused.
+        classes = self.classes.astype(str) if self.classes.dtype.kind == "f" else self.classes
+        return classes[self.class_codes()]
 
     def class_codes(self) -> Array | None:
         """Return the class of each row as a number; None where the references are no classes.
@@ -72,6 +76,12 @@ def is_dask(*values: Any) -> bool:
     """Whether one of the values is a Dask collection. Imports nothing."""
     dask = sys.modules.get("dask")
     return dask is not None and any(dask.is_dask_collection(value) for value in values)
+
+
+def refuse_dask(remedy: str, *values: Any) -> None:
+    """Refuse Dask collections where all of their rows would have to come here."""
+    if is_dask(*values):
+        raise ValueError(f"With rows in Dask, {remedy}.")
 
 
 def make_rows(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from os import PathLike
@@ -21,9 +20,9 @@ from projse._parameters import check_parameters, is_number, is_whole
 from projse._resample import deal, draw_counts, draw_rows, generator, group_codes, share
 from projse._selector import RowSelector
 from projse._source import Rows
-from projse._stability_measures import nogueira_stability, pearson_stability
+from projse._stability_measures import nogueira_stability, relevance_stability
 from projse._task import KEPT_COLUMNS, Outcome, Task, reference_columns
-from projse.exceptions import RankExhaustedWarning
+from projse.exceptions import NothingSelectedWarning, RankExhaustedWarning, _warn_caller
 
 Array = NDArray[Any]
 Fit = tuple[Array, Array]
@@ -80,6 +79,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         Confidence interval of the index, asymptotic in the number of resamples.
     relevance_stability_ : float
         Mean Pearson correlation of the resamples' relevances (score of a picked variable, else 0).
+        A resample that selects nothing has correlation 0 with every other.
     stability_path_, relevance_stability_path_ : ndarray of shape (n_picks,)
         Both of the first k picks, for k = 1, 2, …; NaN where the set is all variables.
     expected_false_ : float
@@ -295,11 +295,10 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
     def _fits(self, outcomes: list[Outcome]) -> list[Fit]:
         n_short = sum(outcome.lacks_products for outcome in outcomes)
         if n_short:
-            warnings.warn(
+            _warn_caller(
                 f"{n_short} of {len(outcomes)} resamples made fewer picks than asked for: to look "
                 "for more, the moments would need the products of the candidates (with_xx=True).",
                 RankExhaustedWarning,
-                stacklevel=4,
             )
         return [_fit(outcome) for outcome in outcomes]
 
@@ -339,8 +338,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             W[made, self.selections_[made, k]] = scores[made, k]
             if 0 < Z.sum() < Z.size:
                 self.stability_path_[k] = nogueira_stability(Z)
-            if (np.ptp(W, axis=1) > 0).all():
-                self.relevance_stability_path_[k] = pearson_stability(W)
+            self.relevance_stability_path_[k] = relevance_stability(W)
         if not Z.any() or Z.all():
             what = "no variable" if not Z.any() else "all variables"
             raise ValueError(
@@ -360,6 +358,14 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         q = float(Z.sum(axis=1).mean())
         margin = 2 * self.threshold - 1
         self.expected_false_ = q**2 / (margin * n) if margin > 0 else float("inf")
+        if not self.support_.any():
+            _warn_caller(
+                f"No variable is stable: the most frequent one is in "
+                f"{self.selection_frequencies_.max():.2g} of the resamples, and "
+                f"threshold={self.threshold} is asked for. Lower the threshold, raise "
+                "n_features_to_select of the selector, or take it for the answer.",
+                NothingSelectedWarning,
+            )
 
 
 def _fit(outcome: Outcome) -> Fit:

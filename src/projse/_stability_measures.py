@@ -144,21 +144,49 @@ def pearson_stability(W: Any) -> float:
     >>> round(pearson_stability([[0.9, 0.4, 0, 0], [0.8, 0.3, 0, 0], [0.9, 0, 0.5, 0]]), 4)
     0.7705
     """
-    w = _table(W, "W").astype(np.float64)
-    size = np.abs(w).max(axis=1, keepdims=True)
-    w /= np.where(size > 0, size, 1.0)
-    w -= w.mean(axis=1, keepdims=True)
-    lengths = np.sqrt(np.einsum("ij,ij->i", w, w))
-    constant = lengths <= 16 * np.finfo(np.float64).eps * np.sqrt(w.shape[1])
+    w, constant = _standardised(_table(W, "W"))
     if constant.any():
         raise ValueError(
             f"{int(constant.sum())} rows of W are constant, first row {int(constant.argmax())}: a "
             "run that gives all variables the same relevance has no correlation; leave it out."
         )
-    w /= lengths[:, None]
+    return _mean_product(w)
+
+
+def relevance_stability(W: Array) -> float:
+    """Measure how much relevances agree, where runs may have picked nothing.
+
+    As :func:`pearson_stability`, but a row of zeros, a run that picked nothing, has correlation 0
+    with every other: it agrees with none of them, and leaving it out would flatter the rest.
+
+    Returns
+    -------
+    float
+        NaN where a run gives all variables the same relevance above 0, or all runs pick nothing.
+    """
+    w, constant = _standardised(W)
+    empty = ~W.any(axis=1)
+    return float("nan") if empty.all() or (constant & ~empty).any() else _mean_product(w)
+
+
+def _standardised(W: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Centre rows and give them length 1; constant rows are 0, and marked."""
+    w = W.astype(np.float64)
+    size = np.abs(w).max(axis=1, keepdims=True)
+    w /= np.where(size > 0, size, 1.0)
+    w -= w.mean(axis=1, keepdims=True)
+    lengths = np.sqrt(np.einsum("ij,ij->i", w, w))
+    constant = lengths <= 16 * np.finfo(np.float64).eps * np.sqrt(w.shape[1])
+    w /= np.where(constant, np.inf, lengths)[:, None]
+    return w, constant
+
+
+def _mean_product(w: Array) -> float:
+    """Return the mean product of all pairs of rows, of length 1 or 0."""
     M = len(w)
     total = w.sum(axis=0)
-    return float(min((total @ total - M) / (M * (M - 1)), 1.0))
+    own = np.count_nonzero(w.any(axis=1))
+    return float(min((total @ total - own) / (M * (M - 1)), 1.0))
 
 
 def _table(values: Any, name: str) -> Array:

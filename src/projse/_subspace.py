@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from projse._routes import KernelSpec, from_rows
+from projse._moments import Moments
+from projse._routes import KernelSpec, Route, from_moments, from_rows
 from projse._selection import Plan, ReferenceSpace
-from projse._source import make_rows, refuse_non_numeric_columns
+from projse._source import is_dask, make_rows, refuse_non_numeric_columns
 
 
 def subspace_correlation(X: Any, Y: Any, center: bool = True) -> NDArray[np.float64]:
@@ -22,6 +23,7 @@ def subspace_correlation(X: Any, Y: Any, center: bool = True) -> NDArray[np.floa
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_x)
+        Dask arrays and data frames are summed by their workers.
     Y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y)
         Numbers, class labels or label indicators.
     center : bool, default=True
@@ -39,6 +41,16 @@ def subspace_correlation(X: Any, Y: Any, center: bool = True) -> NDArray[np.floa
     >>> subspace_correlation(X, 2 * X[:, 0] + 5).round(6).tolist()
     [1.0, 0.0]
     """
+    if Y is None:
+        raise ValueError("Y is None; pass the reference columns.")
+    spec = KernelSpec(center=center)
+    route = _distributed(X, Y, spec) if is_dask(X, Y) else _in_memory(X, Y, spec)
+    space = ReferenceSpace(route.gram, Plan(None, spectrum=route.spectrum))
+    scores = space.open()[0].scores()
+    return np.sqrt(np.clip(scores, 0.0, 1.0))
+
+
+def _in_memory(X: Any, Y: Any, spec: KernelSpec) -> Route:
     refuse_non_numeric_columns(X)
     X = check_array(
         X,
@@ -47,10 +59,12 @@ def subspace_correlation(X: Any, Y: Any, center: bool = True) -> NDArray[np.floa
         ensure_all_finite=False,
         ensure_min_samples=2,
     )
-    rows = make_rows(X, Y)
-    if rows.Y is None:
-        raise ValueError("Y is None; pass the reference columns.")
-    route = from_rows(rows, KernelSpec(center=center))
-    space = ReferenceSpace(route.gram, Plan(None, spectrum=route.spectrum))
-    scores = space.open()[0].scores()
-    return np.sqrt(np.clip(scores, 0.0, 1.0))
+    return from_rows(make_rows(X, Y), spec)
+
+
+def _distributed(X: Any, Y: Any, spec: KernelSpec) -> Route:
+    """Sum on the workers of Dask; rows that are not here cannot be factored."""
+    moments = Moments.from_arrays(X, Y, with_xx=False)
+    if moments.n_samples < 2:
+        raise ValueError(f"X has {moments.n_samples} row; a correlation needs at least 2.")
+    return Route(from_moments(moments, spec), moments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -10,9 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.exceptions import ManyClassesWarning, _warn_caller
+
 Array = NDArray[Any]
 
 TARGET_TYPES = ("auto", "continuous", "class")
+
+MANY_CLASSES = 20
+"""Up to this many distinct whole numbers, "auto" takes them for class labels without a word."""
 
 
 @dataclass
@@ -89,13 +95,53 @@ def encode_targets(
         labels = target_type == "auto" and (is_categorical(y) or _is_labels(column))
         if target_type == "class" or labels:
             classes, indicator = _one_hot(column, counted, label)
+            if not is_categorical(y):
+                refuse_continuous(classes, label)
             return Targets(indicator, tuple(str(c) for c in classes), classes)
     elif target_type == "class":
         encoded = [_one_hot(column, counted, label) for column in columns.T]
+        for (found, _), dtype in zip(encoded, _dtypes(y, len(encoded)), strict=True):
+            if str(dtype) != "category":
+                refuse_continuous(found, label)
         prefixes = names or tuple(str(j) for j in range(len(encoded)))
         titles = [f"{p}={c}" for p, (cs, _) in zip(prefixes, encoded, strict=True) for c in cs]
         return Targets(sp.csr_array(sp.hstack([h for _, h in encoded])), tuple(titles))
     return Targets(_numeric(columns, names, label), names)
+
+
+def warn_many_classes(
+    classes: Array | None, n_samples: int, target_type: str, y: Any = None
+) -> None:
+    """Warn where "auto" took whole numbers for labels that look like measurements or counts.
+
+    That is: more than ``MANY_CLASSES`` distinct values, and more than the root of the number of
+    rows, which is about how many bins a histogram of so many measurements would have. So 100
+    classes pass from 10 000 rows on. It is for all rows: a batch says little about them.
+
+    Parameters
+    ----------
+    classes : ndarray or None
+        Distinct values that became classes.
+    n_samples : int
+        Rows they come from.
+    target_type : str
+        What the user asked for; only "auto" leaves a doubt.
+    y : object
+        Where they come from, if it is at hand: categoricals leave no doubt either.
+    """
+    if target_type != "auto" or classes is None or classes.dtype.kind not in "iu":
+        return
+    if y is not None and is_categorical(y):
+        return
+    if len(classes) <= max(MANY_CLASSES, math.isqrt(n_samples)):
+        return
+    _warn_caller(
+        f"y holds whole numbers with {len(classes)} distinct values ({classes[0]} to "
+        f"{classes[-1]}) in {n_samples} rows, and each was taken for a class. Say "
+        "target_type='continuous' if they are measurements or counts, target_type='class' if they "
+        "are labels.",
+        ManyClassesWarning,
+    )
 
 
 def as_csr(A: Any) -> sp.csr_array:
@@ -109,8 +155,13 @@ def as_csr(A: Any) -> sp.csr_array:
 
 def is_categorical(y: Any) -> bool:
     """Whether y is a pandas categorical, or a data frame of one such column."""
-    dtypes = list(y.dtypes) if hasattr(y, "columns") else [getattr(y, "dtype", None)]
+    dtypes = _dtypes(y, 1)
     return len(dtypes) == 1 and str(dtypes[0]) == "category"
+
+
+def _dtypes(y: Any, n: int) -> list[Any]:
+    """Return the dtypes of the n columns of y: of a frame, each its own."""
+    return list(y.dtypes) if hasattr(y, "columns") else [getattr(y, "dtype", None)] * n
 
 
 def column_names(y: Any) -> tuple[str, ...] | None:
@@ -163,6 +214,19 @@ def _one_hot(
         shape=(m, len(classes)),
     )
     return classes, indicator
+
+
+def refuse_continuous(classes: Array, label: str) -> None:
+    """Refuse numbers that are not whole as labels, as scikit-learn's classifiers do."""
+    if classes.dtype.kind != "f":
+        return
+    odd = ~np.isfinite(classes) | (classes != np.floor(classes))
+    if odd.any():
+        raise ValueError(
+            f"Unknown label type: {label} holds continuous numbers ({classes[odd.argmax()]:g}), "
+            "which are no class labels; use target_type='continuous', or bin them "
+            "(sklearn.preprocessing.KBinsDiscretizer)."
+        )
 
 
 def is_missing(value: Any) -> bool:

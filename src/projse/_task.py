@@ -144,7 +144,7 @@ class Task:
             )
         return needed
 
-    def keeps_products(self, n_y: int) -> bool:
+    def keeps_products(self, n_y: int | None) -> bool:
         """Tell whether a pass that cannot be made again sums the products.
 
         A few are kept in any case where references that depend on each other might call for them.

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import OpenBLASController, ThreadpoolController
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _blas() -> ThreadpoolController:
     """Find the BLAS libraries once: the search costs milliseconds."""
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
 
 
 def effective_n_threads(n_jobs: int | None) -> int:
@@ -31,27 +32,110 @@ def effective_n_threads(n_jobs: int | None) -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     cores = cores or 1
     if n_jobs is None:
-        pools = [pool["num_threads"] for pool in _controller().select(user_api="blas").info()]
+        pools = [pool["num_threads"] for pool in _blas().info()]
         return max(1, min([cores, *pools]))
     if n_jobs == 0:
         raise ValueError("n_jobs=0 has no meaning; use None, a positive number, or -1 for all.")
     return n_jobs if n_jobs > 0 else max(1, cores + 1 + n_jobs)
 
 
-def one_blas_thread() -> AbstractContextManager[None]:
-    """Keep BLAS to one thread, in the whole process, until the block is left."""
-    limit: AbstractContextManager[None] = _controller().limit(limits=1, user_api="blas")
-    return limit
+class _SharedLimit:
+    """BLAS at one thread while anybody needs it: the number of threads belongs to the process.
+
+    If everybody restored what they found, the first one out would lift the limit of the others,
+    and the last one out would restore the limit itself, for good.
+    """
+
+    def __init__(self) -> None:
+        self._reset()
+
+    def _reset(self) -> None:
+        self._lock = Lock()
+        self._n_holders = 0
+        self._found: list[tuple[Any, int]] = []
+
+    def enter(self) -> None:
+        """Set the limit, where nobody has yet."""
+        with self._lock:
+            if not self._n_holders:
+                self._found = [(lib, lib.num_threads) for lib in _shared_libraries()]
+                for lib, _ in self._found:
+                    _set_num_threads(lib, 1)
+            self._n_holders += 1
+
+    def leave(self) -> None:
+        """Restore what was found, where nobody is left who needs the limit."""
+        with self._lock:
+            self._n_holders = max(self._n_holders - 1, 0)
+            if not self._n_holders:
+                self._restore()
+
+    def forget(self) -> None:
+        """Begin anew in a forked process, which has none of the threads that hold the limit."""
+        self._restore()
+        self._reset()
+
+    def _restore(self) -> None:
+        for lib, found in self._found:
+            # Another number is somebody else's, set or restored meanwhile, and later than ours.
+            if lib.num_threads == 1:
+                _set_num_threads(lib, found)
+        self._found = []
+
+
+_limit = _SharedLimit()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_limit.forget)
+
+
+@cache
+def _shared_libraries() -> list[Any]:
+    """Find the BLAS libraries whose number of threads belongs to the whole process."""
+    own = _own_libraries().lib_controllers
+    return [lib for lib in _blas().lib_controllers if lib not in own]
+
+
+@cache
+def _own_libraries() -> ThreadpoolController:
+    """Find the BLAS libraries on OpenMP, where every thread has a number of its own."""
+    return _blas().select(threading_layer="openmp")
+
+
+def _set_num_threads(lib: Any, n: int) -> None:
+    """Set the number of threads, whichever thread set it last."""
+    # From some version on, threadpoolctl listens to one thread only and ignores all others.
+    release = getattr(OpenBLASController, "clear_controlling_thread", None)
+    if release is not None:
+        release(force=True)
+    lib.set_num_threads(n)
+    if release is not None:
+        release(force=True)
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Keep BLAS to one thread, in the whole process, until the last such block is left.
+
+    Blocks may nest, and overlap in any order in several threads. A limit that somebody else sets
+    in the meantime (``threadpool_limits``) is theirs, and stays.
+    """
+    _limit.enter()
+    try:
+        with _own_libraries().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _limit.leave()
 
 
 def ordered_map(
     function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Apply ``function`` in a pool, yielding results in the order of the tasks.
 
     The fixed order is what makes a sum of the results independent of the number of threads.
     Each worker calls BLAS with one thread: many small products in parallel beat one product that
-    BLAS itself splits (see ``benchmarks/``).
+    BLAS itself splits (see ``benchmarks/``). Whoever may stop before the end must close the
+    generator (``contextlib.closing``): a traceback would keep it, and the limit, alive.
     """
     with one_blas_thread():
         if n_threads == 1 or len(tasks) == 1:

@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing, check_array, check_consistent_length
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags, _safe_indexing, check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse._canonical_blocks import CanonicalBlocks
@@ -17,6 +16,7 @@ from projse._estimator import ProjSe
 from projse._fitted import all_or_nothing, remember_columns
 from projse._moments import Moments, moments_of
 from projse._parameters import is_whole
+from projse._selector import NO_OUTPUT_OF_DASK, output_config
 from projse._source import is_dask, make_rows, refuse_non_numeric_columns
 from projse._targets import column_names
 from projse._views import restricted, swapped
@@ -29,7 +29,7 @@ _SHARED = (
 )
 
 
-class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
+class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Select variables of X that explain Y, and variables of Y that explain X.
 
     Both selections come from one set of moments, so the rows are read once. How much the selected
@@ -151,6 +151,11 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
         -------
         self : object
         """
+        if Y is None:
+            raise ValueError(
+                "TwoViewProjSe requires y to be passed, but the target y is None: it is the second "
+                "view. With one view, use ProjSe."
+            )
         if is_dask(X, Y, sample_weight):
             return self.fit_moments(self._distributed_moments(X, Y, sample_weight))
         x_selector, y_selector = self._selectors()
@@ -216,18 +221,55 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         X_selected, or (X_selected, Y_selected) where Y is given
-            Of the kind that was passed: data frames stay data frames.
+            Of the kind that was passed: data frames stay data frames. ``set_output`` makes data
+            frames of both.
         """
         check_is_fitted(self, "x_selected_")
-        x = self._columns(X, "X", self.n_features_in_, "feature_names_in_", self.x_selected_)
+        asked = output_config(self)
+        if asked != "default" and is_dask(X, Y):
+            raise ValueError(NO_OUTPUT_OF_DASK)
+        x = self._columns(X, "X")
         if Y is None:
             return x
-        names = "y_feature_names_in_"
-        return x, self._columns(Y, "Y", self.n_y_features_in_, names, self.y_selected_)
+        check_consistent_length(*(view for view in (X, Y) if not is_dask(view)))
+        # scikit-learn wraps the first of a pair; the second is wrapped by a transformer of its own.
+        return x, _SecondView(self).set_output(transform=asked).transform(Y)
 
     def fit_transform(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
-        """Fit, and return the selected columns of both views."""
+        """Fit, and return the selected columns of both views, as a pair.
+
+        So do the two-view estimators of scikit-learn (:mod:`sklearn.cross_decomposition`). In the
+        middle of a pipeline, where one view must come out, use :class:`ProjSe`.
+        """
         return self.fit(X, Y, sample_weight).transform(X, Y)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns of X that ``transform`` keeps, in its order.
+
+        Those of Y are ``y_selected_names_``, in the order of selection.
+
+        Parameters
+        ----------
+        input_features : sequence of str, default=None
+            Names of all columns of X, where the fit had none; else x0, x1, ….
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self, "x_selected_")
+        names: Array = self.x_selector_.get_feature_names_out(input_features)
+        return names
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
 
     def canonical_correlation_path(
         self,
@@ -323,8 +365,8 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
         for label, n in (("X", n_x), ("Y", n_y)):
             if n < 2:
                 raise ValueError(
-                    f"{label} has one column, and two views need at least two each to select from; "
-                    "with one output, use ProjSe."
+                    f"{label} has one column (n_features=1), and two views need at least two each "
+                    "to select from; with one output, use ProjSe."
                 )
         self.n_y_features_in_ = n_y
         self._forget("y_feature_names_in_")
@@ -386,9 +428,7 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"No variable of {side} was selected, so nothing can correlate.")
         held_out = None
         if X is not None:
-            x = self._columns(X, "X", self.n_features_in_, "feature_names_in_", self.x_selected_)
-            names = "y_feature_names_in_"
-            y = self._columns(Y, "Y", self.n_y_features_in_, names, self.y_selected_)
+            x, y = self._columns(X, "X"), self._columns(Y, "Y")
             if is_dask(x, y, sample_weight):
                 moments = self._distributed_moments(x, y, sample_weight)
             else:
@@ -398,30 +438,51 @@ class TwoViewProjSe(BaseEstimator):  # type: ignore[misc]
             held_out = restricted(moments, _places(self.x_selected_), _places(self.y_selected_))
         return CanonicalBlocks(self.selected_moments_, self.center, held_out), n_x, n_y
 
-    def _columns(self, A: Any, label: str, n: int, names: str, selected: Array) -> Any:
+    def _columns(self, A: Any, label: str) -> Any:
         """Return the selected columns, in the order they have, of a view that fits."""
-        A = A.tocsr() if sp.issparse(A) else A
-        if not hasattr(A, "shape") or isinstance(A, np.matrix):
-            A = np.asarray(A)
-        if len(A.shape) != 2 or A.shape[1] != n:
-            raise ValueError(
-                f"{label} has shape {tuple(A.shape)}, but the fit had {n} columns in {label}."
-            )
-        given, fitted = column_names(A), getattr(self, names, None)
-        if given is not None and fitted is not None and tuple(given) != tuple(fitted):
-            a, b = next((a, b) for a, b in zip(given, fitted, strict=True) if a != b)
-            raise ValueError(f"{label} has column {a!r} where the fit had {b!r}.")
+        selector, selected = self.x_selector_, self.x_selected_
+        if label == "Y":
+            selector, selected = self.y_selector_, self.y_selected_
+        n, fitted = selector.n_features_in_, getattr(selector, "feature_names_in_", None)
         if is_dask(A):
             from projse._dask import select_columns
 
             support = np.isin(np.arange(n), selected)
             return select_columns(A, support, None if fitted is None else tuple(fitted))
         refuse_non_numeric_columns(A, label)
-        return _safe_indexing(A, np.sort(selected), axis=1)
+        checks = _CHECKS | {"ensure_all_finite": True, "ensure_min_samples": 1}
+        checked = check_array(A, input_name=label, **checks)
+        given = column_names(A)
+        if label == "X":
+            validate_data(self, A, reset=False, skip_check_array=True)
+        elif checked.shape[1] != n:
+            raise ValueError(
+                f"Y has {checked.shape[1]} features, but {type(self).__name__} is expecting {n} "
+                "features in Y."
+            )
+        elif given is not None and fitted is not None and given != tuple(fitted):
+            a, b = next((a, b) for a, b in zip(given, fitted, strict=True) if a != b)
+            raise ValueError(f"Y has column {a!r} where the fit had {b!r}.")
+        frame = hasattr(A, "columns")
+        return _safe_indexing(A if frame else checked, np.sort(selected), axis=1)
 
     def _forget(self, attribute: str) -> None:
         if hasattr(self, attribute):
             delattr(self, attribute)
+
+
+class _SecondView(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The columns of Y that a fitted estimator keeps, for scikit-learn to wrap in its frames."""
+
+    def __init__(self, views: TwoViewProjSe) -> None:
+        self.views = views
+
+    def transform(self, Y: Any) -> Any:
+        return self.views._columns(Y, "Y")
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        names = getattr(self.views, "y_feature_names_in_", None)
+        return _names(names, "y", np.sort(self.views.y_selected_))
 
 
 _CHECKS: dict[str, Any] = {

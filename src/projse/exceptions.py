@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import warnings
+
 __all__ = [
     "DatasetError",
     "DatasetMissingError",
+    "ManyClassesWarning",
     "MomentsFileError",
+    "NothingSelectedWarning",
     "PartitionError",
     "PrecisionLossWarning",
     "ProductsMissingError",
@@ -22,6 +27,14 @@ class RankExhaustedWarning(UserWarning):
 
 class PrecisionLossWarning(UserWarning):
     """Rows were taken out, and what is left of some columns is rounding, or constant."""
+
+
+class NothingSelectedWarning(UserWarning):
+    """No variable was selected: ``transform`` will return no column."""
+
+
+class ManyClassesWarning(UserWarning):
+    """Whole numbers with many distinct values were taken for class labels."""
 
 
 class MomentsFileError(ValueError):
@@ -58,3 +71,11 @@ class PartitionError(ValueError):
 
 class RechunkWarning(UserWarning):
     """Blocks of a Dask collection were cut anew, which moves rows between workers."""
+
+
+def _warn_caller(message: str, category: type[Warning]) -> None:
+    """Warn at the first line outside this package and scikit-learn, which may wrap our methods."""
+    frame, level = inspect.currentframe(), 0
+    while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("projse", "sklearn"):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level + 1)
