@@ -2,7 +2,9 @@
 
 import csv
 import io
-from collections.abc import Iterable
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ from projse._cli_text import json_text, shown
 from projse._cli_write import STDOUT, is_terminal, place_to_write, write_text
 from projse._estimator import ProjSe
 from projse._moments import Moments
-from projse.exceptions import SourceError
+from projse.exceptions import ProductsMissingError, ProductsMissingWarning, SourceError
 
 
 def select(
@@ -24,7 +26,7 @@ def select(
     """Read, select, and show or write the picks."""
     json_place, csv_place = _places(reading, json_to, csv_to)
     selector = ProjSe(**parameters)
-    with warnings_as_notes():
+    with warnings_as_notes(), _all_picks():
         if moments_files(reading.data):
             moments = _sum(load_disjoint(reading.data))
             excluded = _excluded(moments, reading)
@@ -43,6 +45,22 @@ def select(
             say(summary)
         return
     _print(selector, summary)
+
+
+@contextmanager
+def _all_picks() -> Iterator[None]:
+    """Fail where picks are missing only for want of the products of the candidates."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProductsMissingWarning)
+        try:
+            yield
+        except ProductsMissingWarning as warning:
+            found = str(warning).split(":")[0]
+            raise ProductsMissingError(
+                f"{found}; for more, the products of the candidates with each other are needed: "
+                "add --with-xx (with files of moments: build them with it), ask for fewer, or use "
+                "--exhausted stop."
+            ) from None
 
 
 def names_of(moments: Moments) -> list[str]:

@@ -22,7 +22,12 @@ from projse._selector import RowSelector
 from projse._source import Rows, is_dask
 from projse._targets import warn_many_classes
 from projse._task import KEPT_COLUMNS, Outcome, Task, reference_columns
-from projse.exceptions import ProductsMissingError, RankExhaustedWarning, _warn_caller
+from projse.exceptions import (
+    ProductsMissingError,
+    ProductsMissingWarning,
+    RankExhaustedWarning,
+    _warn_caller,
+)
 
 Array = NDArray[Any]
 
@@ -377,13 +382,12 @@ class ProjSe(
             return
         asked = outcome.plan.significance is None
         if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
-            why = "nothing that is left adds to them"
+            why, kind = "nothing that is left adds to them", RankExhaustedWarning
             if outcome.lacks_products:
+                kind = ProductsMissingWarning
                 why = (
                     "to look for more, given these, the moments would need the products of the "
                     "candidates (with_xx=True)"
                 )
             of_wanted = f" of {wanted}" if asked else ""
-            _warn_caller(
-                f"Selected {len(selected)}{of_wanted} variables: {why}.", RankExhaustedWarning
-            )
+            _warn_caller(f"Selected {len(selected)}{of_wanted} variables: {why}.", kind)

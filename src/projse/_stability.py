@@ -22,7 +22,7 @@ from projse._selector import RowSelector
 from projse._source import Rows
 from projse._stability_measures import nogueira_stability, relevance_stability
 from projse._task import KEPT_COLUMNS, Outcome, Task, reference_columns
-from projse.exceptions import NothingSelectedWarning, RankExhaustedWarning, _warn_caller
+from projse.exceptions import NothingSelectedWarning, ProductsMissingWarning, _warn_caller
 
 Array = NDArray[Any]
 Fit = tuple[Array, Array]
@@ -298,7 +298,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             _warn_caller(
                 f"{n_short} of {len(outcomes)} resamples made fewer picks than asked for: to look "
                 "for more, the moments would need the products of the candidates (with_xx=True).",
-                RankExhaustedWarning,
+                ProductsMissingWarning,
             )
         return [_fit(outcome) for outcome in outcomes]
 

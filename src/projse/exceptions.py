@@ -14,6 +14,7 @@ __all__ = [
     "PartitionError",
     "PrecisionLossWarning",
     "ProductsMissingError",
+    "ProductsMissingWarning",
     "RankExhaustedWarning",
     "RechunkWarning",
     "SourceError",
@@ -23,6 +24,10 @@ __all__ = [
 
 class RankExhaustedWarning(UserWarning):
     """Fewer variables were selected than asked for: nothing that is left adds information."""
+
+
+class ProductsMissingWarning(RankExhaustedWarning):
+    """Fewer variables were selected than asked for, for want of the products of the candidates."""
 
 
 class PrecisionLossWarning(UserWarning):
