@@ -18,9 +18,9 @@ from rows import Row, not_run, ratio_row
 from textbook import textbook_search, textbook_select
 
 from projse import Moments, ProjSe
-from projse._coordinates import DenseCoordinates
-from projse._search import ProjectedDeflation, greedy
 from projse.exceptions import RankExhaustedWarning
+from projse.search.coordinates import DenseCoordinates
+from projse.search.greedy import ProjectedDeflation, greedy
 
 Array = NDArray[Any]
 

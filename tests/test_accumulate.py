@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-import projse._accumulate as accumulate
-import projse._row_sums as row_sums
+import projse.moments.accumulate as accumulate
+import projse.moments.row_sums as row_sums
 from projse import Moments
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from projse import Moments
-from projse._blocked_rows import BlockedRows, block_rows, fill
-from projse._moments import moments_of
-from projse._source import Rows
+from projse.moments.sums import moments_of
+from projse.sources.blocked_rows import BlockedRows, block_rows, fill
+from projse.sources.rows import Rows
 
 
 def blocked(A, size):

@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from projse import Moments, block_moments
-from projse._blocks import StackedMoments, all_but_one, moments_of_blocks
-from projse._resample import deal, draw_counts, draw_rows
-from projse._source import make_rows
+from projse.moments.blocks import StackedMoments, all_but_one, moments_of_blocks
+from projse.moments.resample import deal, draw_counts, draw_rows
+from projse.sources.rows import make_rows
 
 
 def assert_same_moments(a, b, rtol=1e-9):

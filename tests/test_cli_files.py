@@ -188,17 +188,17 @@ def test_picks_that_lack_the_products_are_a_failure_that_names_the_option(seed, 
 
 INTERRUPTED = """
 import os, signal, sys
-import projse._stream
+import projse.moments.stream
 from projse.cli import main
 
-report = projse._stream._Run._report
+report = projse.moments.stream._Run._report
 
 def after_two_files(run, part):
     report(run, part)
     if run.n_parts == 2:
         os.kill(os.getpid(), signal.SIGINT)
 
-projse._stream._Run._report = after_two_files
+projse.moments.stream._Run._report = after_two_files
 main()
 """
 

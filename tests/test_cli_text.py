@@ -20,7 +20,7 @@ from planted import planted
 from test_cli import COMMAND
 
 from projse import Moments, ProjSe
-from projse._cli_text import json_text, shown, shown_lines
+from projse.cli.text import json_text, shown, shown_lines
 
 ATTACKS = {
     "colour": "x\x1b[31mred",

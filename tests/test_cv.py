@@ -22,9 +22,9 @@ from sklearn.model_selection import (
 )
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import projse._cv
+import projse.estimators.cross_validation
 from projse import Moments, ProjSe, ProjSeCV
-from projse._held_out import held_out_r2
+from projse.metrics.held_out import held_out_r2
 
 
 @parametrize_with_checks([ProjSeCV(n_features=1, cv=3)])
@@ -78,7 +78,7 @@ SPLITTERS = {
 @pytest.mark.parametrize("splitter", SPLITTERS)
 def test_equals_an_honest_loop(seed, splitter, center, by_rows, monkeypatch):
     if by_rows:
-        monkeypatch.setattr(projse._cv, "FOLD_BYTES", 0)
+        monkeypatch.setattr(projse.estimators.cross_validation, "FOLD_BYTES", 0)
     X, Y = known_number(seed, m=120, n_x=8)
     selector = ProjSe(center=center)
     cv = SPLITTERS[splitter]
@@ -130,10 +130,10 @@ def test_chooses_other_parameters_in_the_same_pass(seed):
         passes.append(1)
         return moments_of_blocks(*args, **kwargs)
 
-    moments_of_blocks = projse._cv.moments_of_blocks
+    moments_of_blocks = projse.estimators.cross_validation.moments_of_blocks
     grid = {"round_size": [None, 1], "alpha": [0.0, 100.0], "rank": [1, None]}
     with pytest.MonkeyPatch.context() as mp:
-        mp.setattr(projse._cv, "moments_of_blocks", counting)
+        mp.setattr(projse.estimators.cross_validation, "moments_of_blocks", counting)
         model = ProjSeCV(n_features=6, param_grid=grid).fit(X, Y)
     assert len(passes) == 1
     assert set(model.best_params_) == set(grid)
@@ -297,7 +297,7 @@ def test_what_y_is_cannot_be_tuned(seed):
 
 
 def test_wide_tables_keep_names_and_parameters(seed, monkeypatch):
-    monkeypatch.setattr("projse._cv.FOLD_BYTES", 0)
+    monkeypatch.setattr("projse.estimators.cross_validation.FOLD_BYTES", 0)
     X, Y = planted(seed, n_features=9)
     X = pd.DataFrame(X, columns=[f"g{j}" for j in range(9)])
     labels = np.where(Y[:, 0] > 0, "high", "low")

@@ -33,9 +33,9 @@ from projse import (
     permutation_test,
     subspace_correlation,
 )
-from projse._partitions import PartitionPass, sum_partition
 from projse.exceptions import PartitionError, RankExhaustedWarning, RechunkWarning
 from projse.metrics import linear_kernel_alignment
+from projse.moments.partitions import PartitionPass, sum_partition
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")

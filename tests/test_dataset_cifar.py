@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from projse import datasets
-from projse.datasets import _images, _registry
-from projse.datasets._cifar import read_cifar_archive, read_cifar_npz, restricted_loads
-from projse.datasets._dataset import DataFile
+from projse.datasets import _registry
+from projse.datasets.cifar import read_cifar_archive, read_cifar_npz, restricted_loads
+from projse.datasets.dataset import DataFile
 from projse.exceptions import DatasetError
 
 

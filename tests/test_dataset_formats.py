@@ -17,12 +17,12 @@ import scipy.io
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
-from projse.datasets._arff import read_arff, read_multilabel_arff
-from projse.datasets._content import read_content, read_member
-from projse.datasets._idx import read_idx
-from projse.datasets._libsvm import read_libsvm
-from projse.datasets._matlab import read_matlab
-from projse.datasets._ucr import read_label_first, read_ts, read_ucr
+from projse.datasets.arff import read_arff, read_multilabel_arff
+from projse.datasets.content import read_content, read_member
+from projse.datasets.idx import read_idx
+from projse.datasets.libsvm import read_libsvm
+from projse.datasets.matlab import read_matlab
+from projse.datasets.ucr import read_label_first, read_ts, read_ucr
 from projse.exceptions import DatasetError
 
 # Content

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from projse import ProjSe, datasets, subspace_correlation
-from projse.datasets import _synthetic
 
 
 def test_two_views_have_the_shapes_types_and_the_truth_asked_for(seed):

@@ -24,10 +24,9 @@ import pytest
 import scipy.io
 
 from projse import ProjSe, datasets
-from projse.datasets import _registry
-from projse.datasets._content import read_content
-from projse.datasets._dataset import Address, DataFile, DataSet
-from projse.datasets._fetch import locate
+from projse.datasets.content import read_content
+from projse.datasets.dataset import Address, DataFile, DataSet
+from projse.datasets.fetch import locate
 from projse.exceptions import DatasetError, DatasetMissingError
 
 LOADERS = [getattr(datasets, name) for name in datasets.__all__ if name.startswith("load_")]

@@ -15,9 +15,9 @@ import pytest
 import scipy.sparse as sp
 from planted import planted
 
-import projse._moments
+import projse.moments.sums
 from projse import Moments, MomentsFileError, ProjSe
-from projse._moments_file import MAGIC, PREFIX, VERSION
+from projse.moments.file import MAGIC, PREFIX, VERSION
 
 ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
 
@@ -43,7 +43,7 @@ def examples(seed):
 
 @pytest.fixture
 def sparse_yx(monkeypatch):
-    monkeypatch.setattr(projse._moments, "SPARSE_YX_ELEMENTS", 0)
+    monkeypatch.setattr(projse.moments.sums, "SPARSE_YX_ELEMENTS", 0)
 
 
 @pytest.mark.parametrize("kind", examples(0))

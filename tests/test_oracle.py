@@ -8,12 +8,12 @@ import scipy.linalg
 import scipy.sparse as sp
 from agreement import ONE_VIEW, ROUTES, Agreement, fit
 
-import projse._accumulate
-import projse._coordinates
-import projse._gram
-import projse._kernel
-import projse._moments
-import projse._search
+import projse.kernels.gram
+import projse.kernels.kernel
+import projse.moments.accumulate
+import projse.moments.sums
+import projse.search.coordinates
+import projse.search.greedy
 from projse import ProjSe, subspace_correlation
 from projse.projectors import Projector, select_by_projectors
 
@@ -105,26 +105,26 @@ def test_selection_is_pivoted_qr_of_the_coordinates(seed, family, center):
 
 def narrow_tiles(monkeypatch):
     """Cut everything into a few columns at a time."""
-    monkeypatch.setattr(projse._accumulate, "TILE_COLUMNS", 3)
-    monkeypatch.setattr(projse._kernel, "TILE", 3)
-    if isinstance((projse._kernel.tiles.__defaults__ or (None,))[-1], int):
-        monkeypatch.setattr(projse._kernel.tiles, "__defaults__", (3,))
+    monkeypatch.setattr(projse.moments.accumulate, "TILE_COLUMNS", 3)
+    monkeypatch.setattr(projse.kernels.kernel, "TILE", 3)
+    if isinstance((projse.kernels.kernel.tiles.__defaults__ or (None,))[-1], int):
+        monkeypatch.setattr(projse.kernels.kernel.tiles, "__defaults__", (3,))
 
 
 def lazy_search(monkeypatch):
     """Keep exact scores for the best few candidates only."""
-    monkeypatch.setattr(projse._search, "LAZY_CANDIDATES", 4)
-    monkeypatch.setattr(projse._search, "LAZY_CHOLESKY", 4)
-    monkeypatch.setattr(projse._search, "ACTIVE_SHARE", 4)
+    monkeypatch.setattr(projse.search.greedy, "LAZY_CANDIDATES", 4)
+    monkeypatch.setattr(projse.search.greedy, "LAZY_CHOLESKY", 4)
+    monkeypatch.setattr(projse.search.greedy, "ACTIVE_SHARE", 4)
 
 
 PATHS = {
     "lazy search": lazy_search,
-    "implicit": lambda mp: mp.setattr(projse._coordinates, "DENSE_ELEMENTS", 0),
-    "sparse moments": lambda mp: mp.setattr(projse._moments, "SPARSE_YX_ELEMENTS", 0),
+    "implicit": lambda mp: mp.setattr(projse.search.coordinates, "DENSE_ELEMENTS", 0),
+    "sparse moments": lambda mp: mp.setattr(projse.moments.sums, "SPARSE_YX_ELEMENTS", 0),
     "tiles": narrow_tiles,
-    "small batches": lambda mp: mp.setattr(projse._accumulate, "BATCH_BYTES", 64),
-    "passes for K_XX": lambda mp: mp.setattr(projse._gram, "COPY_ELEMENTS", 0),
+    "small batches": lambda mp: mp.setattr(projse.moments.accumulate, "BATCH_BYTES", 64),
+    "passes for K_XX": lambda mp: mp.setattr(projse.kernels.gram, "COPY_ELEMENTS", 0),
 }
 PATHS["all"] = lambda mp: [PATHS[name](mp) for name in list(PATHS)[:-1]]
 

@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from projse import Moments, ProjSe, StabilityProjSe
-from projse._task import KEPT_COLUMNS, Task
 from projse.exceptions import ProductsMissingError, RankExhaustedWarning
+from projse.search.task import KEPT_COLUMNS, Task
 
 
 def rows_with(seed, m, p, q, n_classes=None):

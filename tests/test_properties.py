@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-import projse._gram
+import projse.kernels.gram
 from projse import Moments, ProjSe
 
 some = settings(deadline=None, max_examples=60)
@@ -371,7 +371,7 @@ def test_float32_products_made_on_demand(seed, size, make, monkeypatch):
     want = ProjSe(2, round_size=1).fit(X, Y)
     single = make(np.float32(X * size)), np.float32(Y)
     for elements in (1 << 23, 0):
-        monkeypatch.setattr(projse._gram, "COPY_ELEMENTS", elements)
+        monkeypatch.setattr(projse.kernels.gram, "COPY_ELEMENTS", elements)
         got = ProjSe(2, round_size=1).fit(*single)
         agreement = Agreement(near=1e-3, rtol=1e-4)
         agreement.check(got, want)

@@ -10,7 +10,7 @@ from agreement import ROUTES, Agreement, check, fit
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
 
-import projse._coordinates
+import projse.search.coordinates
 from projse import Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
 from projse.projectors import select_by_projectors
@@ -89,7 +89,7 @@ def test_one_target_is_forward_stepwise_regression(seed, route):
 @pytest.mark.parametrize("round_size", [None, 1, 2, 5])
 @pytest.mark.parametrize("route", ROUTES)
 def test_rounds_equal_selection_from_residuals(seed, route, round_size, n, elements, monkeypatch):
-    monkeypatch.setattr(projse._coordinates, "DENSE_ELEMENTS", elements)
+    monkeypatch.setattr(projse.search.coordinates, "DENSE_ELEMENTS", elements)
     rng = np.random.default_rng([seed, 1])
     agreement = Agreement()
     for _ in range(4):

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from projse import ProjSe, _search
-from projse._coordinates import DenseCoordinates
-from projse._kernel import ElementwiseGram
-from projse._search import ProjectedDeflation, greedy
+from projse import ProjSe
+from projse.kernels.kernel import ElementwiseGram
+from projse.search import greedy as _search
+from projse.search.coordinates import DenseCoordinates
+from projse.search.greedy import ProjectedDeflation, greedy
 
 
 def literal(R, n):

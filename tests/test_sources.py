@@ -20,11 +20,11 @@ import pytest
 from agreement import check
 from planted import planted, planted_labels
 
-import projse._batches
+import projse.sources.batches
 from projse import Moments, ProjSe, SourceError, moments_from
-from projse._columns import Columns, Request, check_same
-from projse._parts import Reading
 from projse.sources import open_source
+from projse.sources.columns import Columns, Request, check_same
+from projse.sources.parts import Reading
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -40,7 +40,7 @@ def table(seed, n_samples=240):
 
 
 def small_chunks(monkeypatch, rows):
-    monkeypatch.setattr(projse._batches, "CHUNK_ROWS", (rows, rows))
+    monkeypatch.setattr(projse.sources.batches, "CHUNK_ROWS", (rows, rows))
 
 
 # Every kind of source

@@ -13,9 +13,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from projse import Moments, ProjSe, StabilityProjSe
-from projse._resample import deal, draw_counts
 from projse.exceptions import NothingSelectedWarning, RankExhaustedWarning
 from projse.metrics import nogueira_stability, pearson_stability
+from projse.moments.resample import deal, draw_counts
 
 
 def no_repetitions(estimator):
@@ -123,7 +123,7 @@ def test_auto_blocks_go_by_the_number_of_rows(seed, monkeypatch):
         raise AssertionError("fitted from rows")
 
     stable(n_resamples=3).fit(X[:500], Y[:500])
-    monkeypatch.setattr("projse._task.Task.on_rows", refuse)
+    monkeypatch.setattr("projse.search.task.Task.on_rows", refuse)
     stable(n_resamples=3).fit(X, Y)
     with pytest.raises(AssertionError, match="fitted from rows"):
         stable(n_resamples=3).fit(X[:500], Y[:500])

@@ -20,8 +20,8 @@ import pytest
 from planted import planted
 from test_stream import DAMAGE, NAMES, TARGETS, days, same_bits, small_chunks, table
 
-import projse._moments_file
-import projse._state
+import projse.moments.file
+import projse.moments.state
 from projse import Moments, ProjSe, SourceError, StateError, moments_from
 
 OPTIONS = {"targets": "y_*"}
@@ -223,7 +223,7 @@ def test_another_request_is_told_by_what_differs(place):
 
 def test_two_runs_at_once_are_refused_with_a_clear_message(place):
     folder, state = place
-    with projse._state.StateFolder(state), pytest.raises(StateError) as caught:
+    with projse.moments.state.StateFolder(state), pytest.raises(StateError) as caught:
         run(folder, state)
     assert "Another run" in str(caught.value)
     assert str(os.getpid()) in str(caught.value)
@@ -234,7 +234,7 @@ def test_two_runs_at_once_are_refused_with_a_clear_message(place):
 def test_the_lock_of_a_run_that_was_killed_is_free(place):
     folder, state = place
     code = (
-        "import os, sys; from projse._state import StateFolder\n"
+        "import os, sys; from projse.moments.state import StateFolder\n"
         "with StateFolder(sys.argv[1]): os.kill(os.getpid(), 9)"
     )
     done = subprocess.run([sys.executable, "-c", code, str(state)], timeout=120, check=False)
@@ -274,7 +274,7 @@ def test_what_a_killed_run_left_behind_is_swept_up(place):
 def test_a_file_that_changes_while_it_is_read_is_refused(place, monkeypatch):
     folder, state = place
     path = folder / "day-01.parquet"
-    real = projse._stream.moments_of
+    real = projse.moments.stream.moments_of
 
     times = iter(range(1, 100))
 
@@ -282,7 +282,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(place, monkeypatch):
         os.utime(path, ns=(1, next(times)))
         return real(rows, **options)
 
-    monkeypatch.setattr(projse._stream, "moments_of", moments_of)
+    monkeypatch.setattr(projse.moments.stream, "moments_of", moments_of)
     with pytest.raises(SourceError, match=r"day-0\d\.parquet changed while it was read"):
         run(folder, state)
     monkeypatch.undo()
@@ -312,7 +312,7 @@ def test_a_damaged_file_costs_none_of_those_before_it(seed, place, damage):
 @pytest.mark.parametrize("at", ["moments", "entry"])
 def test_a_full_disk_is_named_and_what_is_done_is_kept(place, monkeypatch, number, at):
     folder, state = place
-    module = projse._moments_file if at == "moments" else projse._state
+    module = projse.moments.file if at == "moments" else projse.moments.state
     real, calls = module.os.fsync, []
     per_file = 2  # one for the moments, one for the entry
 
@@ -340,9 +340,9 @@ def test_a_full_disk_is_named_and_what_is_done_is_kept(place, monkeypatch, numbe
 
 LIMITED = """
 import resource, signal, sys
-import projse._batches
+import projse.sources.batches
 from projse import moments_from
-projse._batches.CHUNK_ROWS = (32, 32)
+projse.sources.batches.CHUNK_ROWS = (32, 32)
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder, state, limit = sys.argv[1], sys.argv[2], int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
@@ -492,9 +492,9 @@ def test_an_empty_file_before_kept_ones_leaves_the_question_open(seed, tmp_path)
 KILLED = """
 import sys
 import pyarrow.dataset, pyarrow.parquet  # which take longer to load than some files to sum
-import projse._batches
+import projse.sources.batches
 from projse import moments_from
-projse._batches.CHUNK_ROWS = (512, 512)
+projse.sources.batches.CHUNK_ROWS = (512, 512)
 folder, state, output = sys.argv[1:]
 print("go", flush=True)
 moments_from(folder, targets="y_*", state=state, n_jobs=2).save(output)

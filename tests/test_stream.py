@@ -13,8 +13,8 @@ import pytest
 from agreement import check, quietly
 from planted import planted, planted_labels
 
-import projse._batches
-import projse._stream
+import projse.moments.stream
+import projse.sources.batches
 from projse import Moments, ProjSe, SourceError, moments_from
 from projse.exceptions import RankExhaustedWarning
 
@@ -29,7 +29,7 @@ def table(seed, n_samples=240):
 
 
 def small_chunks(monkeypatch, rows=32):
-    monkeypatch.setattr(projse._batches, "CHUNK_ROWS", (rows, rows))
+    monkeypatch.setattr(projse.sources.batches, "CHUNK_ROWS", (rows, rows))
 
 
 def days(seed, folder, n_files=4, n_samples=240, write=pq.write_table, suffix="parquet"):
@@ -124,7 +124,7 @@ def test_the_next_rows_are_read_while_the_last_are_multiplied(seed, monkeypatch)
     small_chunks(monkeypatch, 10)
     X, Y = planted(seed, 60)
     n_read = threading.Semaphore(0)
-    real = projse._stream.moments_of
+    real = projse.moments.stream.moments_of
 
     def moments_of(*args, **kwargs):
         # Two more chunks are read before this one is done: else this waits in vain.
@@ -141,7 +141,7 @@ def test_the_next_rows_are_read_while_the_last_are_multiplied(seed, monkeypatch)
         for _ in range(2):
             n_read.release()
 
-    monkeypatch.setattr(projse._stream, "moments_of", moments_of)
+    monkeypatch.setattr(projse.moments.stream, "moments_of", moments_of)
     moments = moments_from(batches(), n_jobs=2)
     assert moments.n_samples == 60
 
@@ -150,7 +150,7 @@ def test_memory_stays_bounded(monkeypatch):
     import tracemalloc
 
     rows, columns = 2000, 50
-    monkeypatch.setattr(projse._batches, "CHUNK_ROWS", (rows, rows))
+    monkeypatch.setattr(projse.sources.batches, "CHUNK_ROWS", (rows, rows))
 
     def batches():
         rng = np.random.default_rng(0)

@@ -14,8 +14,8 @@ from planted import planted
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from projse import ProjSe
-from projse._accumulate import accumulate_dense
-from projse._threads import one_blas_thread, ordered_map
+from projse.moments.accumulate import accumulate_dense
+from projse.threads import one_blas_thread, ordered_map
 
 
 def blas_threads():

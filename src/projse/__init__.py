@@ -3,16 +3,16 @@
 The data path: source → moments → kernel → coordinates → search → estimator.
 """
 
-from projse._blocks import block_moments
-from projse._cv import ProjSeCV
-from projse._estimator import ProjSe
-from projse._moments import Moments
-from projse._permutation import PermutationTest, permutation_test
-from projse._stability import StabilityProjSe
-from projse._stream import moments_from
-from projse._subspace import subspace_correlation
-from projse._two_view import TwoViewProjSe
+from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.permutation import PermutationTest, permutation_test
+from projse.estimators.projse import ProjSe
+from projse.estimators.stability import StabilityProjSe
+from projse.estimators.subspace import subspace_correlation
+from projse.estimators.two_view import TwoViewProjSe
 from projse.exceptions import MomentsFileError, RankExhaustedWarning, SourceError, StateError
+from projse.moments.blocks import block_moments
+from projse.moments.stream import moments_from
+from projse.moments.sums import Moments
 
 __version__ = "0.1.0.dev0"
 

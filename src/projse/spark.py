@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from projse._estimator import ProjSe
-from projse._moments import Moments, keeps_products
-from projse._parameters import check_pass_options
-from projse._spark_rows import SparkRows
+from projse.engines.spark import SparkRows
+from projse.estimators.projse import ProjSe
+from projse.moments.sums import Moments, keeps_products
+from projse.parameters import check_pass_options
 
 try:
     from pyspark import keyword_only

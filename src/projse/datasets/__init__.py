@@ -4,12 +4,12 @@ Files are looked for in the data home, which the environment variable ``PROJSE_D
 is missing is downloaded there once (extra: ``datasets``).
 """
 
-from projse.datasets._gene_expression import load_carcinom, load_eleven_tumors, load_glioma
-from projse.datasets._home import get_data_home
-from projse.datasets._images import load_cifar100, load_mnist, load_mnist_halves
-from projse.datasets._mediamill import load_mediamill, load_mediamill_subset
-from projse.datasets._synthetic import iter_two_view, make_two_view
-from projse.datasets._time_series import load_crop, load_shapesall, load_thorax
+from projse.datasets.gene_expression import load_carcinom, load_eleven_tumors, load_glioma
+from projse.datasets.home import get_data_home
+from projse.datasets.images import load_cifar100, load_mnist, load_mnist_halves
+from projse.datasets.mediamill import load_mediamill, load_mediamill_subset
+from projse.datasets.synthetic import iter_two_view, make_two_view
+from projse.datasets.time_series import load_crop, load_shapesall, load_thorax
 
 __all__ = [
     "get_data_home",

@@ -1,0 +1,21 @@
+"""The ``projse`` command.
+
+Typer and rich come with the optional extra ``cli`` and are imported only when the command runs,
+so that ``import projse.cli`` works without them.
+"""
+
+import sys
+
+__all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line: 0 done, 1 failed, 2 bad usage, 130 interrupted."""
+    try:
+        from projse.cli.app import app
+    except ImportError as error:
+        if error.name is not None and error.name.split(".")[0] == "projse":
+            raise
+        print('projse: this command needs the extra: pip install "projse[cli]"', file=sys.stderr)
+        sys.exit(1)
+    app(prog_name="projse")

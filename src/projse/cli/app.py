@@ -1,0 +1,381 @@
+"""The commands of ``projse``, put together with Typer.
+
+Only :mod:`projse.cli` imports this module: it needs the extra ``cli``.
+"""
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, NoReturn
+
+import rich  # noqa: F401  # missing rich is to be noticed before a command runs
+import typer
+from typer.core import TyperGroup
+
+from projse import __version__
+from projse.cli import moments as _cli_moments
+from projse.cli import select as _cli_select
+from projse.cli.demo import N_CANDIDATES
+from projse.cli.demo import demo as run_demo
+from projse.cli.options import (
+    DATA,
+    FILES,
+    By,
+    ClassTarget,
+    Debug,
+    DropMissing,
+    Exclude,
+    Exhausted,
+    Features,
+    FileFormat,
+    Jobs,
+    Kernel,
+    NumericOnly,
+    OneView,
+    Output,
+    Quiet,
+    State,
+    StateBy,
+    Targets,
+    Weight,
+    WithXX,
+    option,
+)
+from projse.cli.read import Reading, moments_files
+from projse.cli.text import shown, shown_lines
+
+FAILED = 1
+INTERRUPTED = 130
+"""What shells report for a command that Ctrl-C ended."""
+
+
+class SafeGroup(TyperGroup):
+    """Commands whose usage errors are safe to show: they repeat what was typed or globbed."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the arguments."""
+        with _safe_usage():
+            return super().make_context(*args, **options)
+
+    def invoke(self, *args: Any, **options: Any) -> Any:
+        """Run a command."""
+        with _safe_usage():
+            return super().invoke(*args, **options)
+
+
+@contextmanager
+def _safe_usage() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(getattr(error, "message", None), str):
+            error.message = shown_lines(error.message)  # type: ignore[attr-defined]
+        raise
+
+
+app = typer.Typer(
+    cls=SafeGroup,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+moments_app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app.add_typer(
+    moments_app,
+    name="moments",
+    help="Build, add and subtract moments: a month is the sum of its days.",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"projse {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Show the version and exit."
+        ),
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    """Select the variables that say most about a whole set of others.
+
+    Try it: projse demo. Then: projse select DATA --targets 'y_*' -k 20
+    """
+    context.obj = debug
+
+
+@app.command()
+def demo(
+    context: typer.Context,
+    n_features: Annotated[
+        int,
+        typer.Option(
+            "--n-features", "-k", min=1, max=N_CANDIDATES, help="How many pixels to pick."
+        ),
+    ] = 10,
+    kernel: Annotated[
+        Kernel, typer.Option("--kernel", help="Kernel between the variables.")
+    ] = Kernel.linear,
+    debug: Debug = False,
+) -> None:
+    """Find the left-half pixels of digits that explain the right half."""
+    with _plain_errors(show_traceback=debug or bool(context.obj)):
+        run_demo(n_features, kernel.value)
+
+
+@app.command()
+def select(
+    context: typer.Context,
+    data: Annotated[list[str], DATA],
+    targets: Targets = None,
+    class_target: ClassTarget = None,
+    one_view: OneView = False,
+    n_features: Annotated[
+        str | None,
+        option(
+            "--n-features",
+            "-k",
+            metavar="N",
+            help="How many to pick: a number, a share (0.1), or 'auto' to stop by p-value. "
+            "Without it, as many as the targets have dimensions.",
+        ),
+    ] = None,
+    features: Features = None,
+    exclude: Exclude = None,
+    include: Annotated[
+        list[str] | None,
+        option("--include", metavar="NAMES", help="Columns that are picked first."),
+    ] = None,
+    weight: Weight = None,
+    kernel: Annotated[
+        Kernel, option("--kernel", help="Kernel between the variables.")
+    ] = Kernel.linear,
+    degree: Annotated[int, option("--degree", min=1, help="Of the polynomial kernel.")] = 3,
+    coef0: Annotated[float, option("--coef0", help="Of the polynomial kernel.")] = 0.0,
+    gamma: Annotated[
+        float | None, option("--gamma", help="Of the RBF kernel; default: by mean distance.")
+    ] = None,
+    alpha: Annotated[float, option("--alpha", help="Ridge on the targets.")] = 0.0,
+    round_size: Annotated[
+        int | None,
+        option("--round-size", min=1, help="Condition on the picks after this many."),
+    ] = None,
+    exhausted: Annotated[
+        Exhausted, option("--exhausted", help="What to do once the targets are used up.")
+    ] = Exhausted.residual,
+    significance: Annotated[float, option("--significance", help="Level for -k auto.")] = 0.05,
+    with_xx: WithXX = None,
+    drop_missing: DropMissing = False,
+    numeric_only: NumericOnly = False,
+    file_format: FileFormat = None,
+    state: State = None,
+    state_by: By = StateBy.time,
+    json_to: Annotated[
+        str | None, option("--json", metavar="FILE", help="Write JSON; - for standard output.")
+    ] = None,
+    csv_to: Annotated[
+        str | None, option("--csv", metavar="FILE", help="Write CSV; - for standard output.")
+    ] = None,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Pick the columns of DATA that say most about the targets, in one pass.
+
+    DATA may also be files that 'projse moments' wrote.
+    """
+    with _plain_errors(show_traceback=debug or bool(context.obj)):
+        if json_to == csv_to == "-":
+            raise typer.BadParameter("--json and --csv cannot both go to standard output.")
+        reading = _reading_of(
+            one_view,
+            data=data,
+            targets=targets,
+            class_target=class_target,
+            features=features,
+            exclude=exclude,
+            weight=weight,
+            with_xx=with_xx,
+            drop_missing=drop_missing,
+            numeric_only=numeric_only,
+            file_format=file_format,
+            state=state,
+            by=state_by,
+            quiet=quiet,
+        )
+        if not (targets or class_target or one_view or moments_files(data)):
+            raise typer.BadParameter(
+                "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
+            )
+        parameters = {
+            "n_features_to_select": _how_many(n_features),
+            "kernel": kernel.value,
+            "degree": degree,
+            "coef0": coef0,
+            "gamma": "mean_distance" if gamma is None else gamma,
+            "alpha": alpha,
+            "round_size": round_size,
+            "exhausted": exhausted.value,
+            "include": _split(include),
+            "target_type": "continuous",
+            "significance": significance,
+            "n_jobs": jobs,
+        }
+        _cli_select.select(reading, parameters, json_to, csv_to)
+
+
+@moments_app.command()
+def build(
+    context: typer.Context,
+    data: Annotated[list[str], DATA],
+    output: Output,
+    targets: Targets = None,
+    class_target: ClassTarget = None,
+    one_view: OneView = False,
+    features: Features = None,
+    exclude: Exclude = None,
+    weight: Weight = None,
+    with_xx: WithXX = None,
+    drop_missing: DropMissing = False,
+    numeric_only: NumericOnly = False,
+    file_format: FileFormat = None,
+    state: State = None,
+    state_by: By = StateBy.time,
+    jobs: Jobs = None,
+    quiet: Quiet = False,
+    debug: Debug = False,
+) -> None:
+    """Sum the rows of DATA into a file of moments."""
+    with _plain_errors(show_traceback=debug or bool(context.obj)):
+        if not (targets or class_target or one_view):
+            raise typer.BadParameter(
+                "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
+            )
+        reading = _reading_of(
+            one_view,
+            data=data,
+            targets=targets,
+            class_target=class_target,
+            features=features,
+            exclude=exclude,
+            weight=weight,
+            with_xx=with_xx,
+            drop_missing=drop_missing,
+            numeric_only=numeric_only,
+            file_format=file_format,
+            state=state,
+            by=state_by,
+            quiet=quiet,
+        )
+        _cli_moments.build(reading, output, jobs)
+
+
+@moments_app.command()
+def merge(
+    context: typer.Context,
+    files: Annotated[list[str], FILES],
+    output: Output,
+    debug: Debug = False,
+) -> None:
+    """Add moments of disjoint rows."""
+    with _plain_errors(show_traceback=debug or bool(context.obj)):
+        _cli_moments.merge(files, output)
+
+
+@moments_app.command()
+def subtract(
+    context: typer.Context,
+    whole: Annotated[str, typer.Argument(metavar="WHOLE", help="Moments to take rows out of.")],
+    files: Annotated[list[str], FILES],
+    output: Output,
+    debug: Debug = False,
+) -> None:
+    """Take the rows of FILES out of WHOLE."""
+    with _plain_errors(show_traceback=debug or bool(context.obj)):
+        _cli_moments.subtract(whole, files, output)
+
+
+@moments_app.command()
+def info(
+    context: typer.Context,
+    files: Annotated[list[str], FILES],
+    as_json: Annotated[bool, option("--json", help="Write JSON to standard output.")] = False,
+    debug: Debug = False,
+) -> None:
+    """Show what files of moments hold."""
+    with _plain_errors(show_traceback=debug or bool(context.obj)):
+        _cli_moments.info(files, as_json)
+
+
+def _reading_of(one_view: bool, **options: Any) -> Reading:
+    """Refuse what makes no sense before anything is read."""
+    targets, labels = options["targets"], options["class_target"]
+    if sum([bool(targets), labels is not None, one_view]) > 1:
+        raise typer.BadParameter("Choose one of --targets, --class and --one-view.")
+    for name in ("targets", "features", "exclude"):
+        options[name] = _split(options[name])
+    file_format = options.pop("file_format")
+    return Reading(
+        one_view=one_view,
+        format=None if file_format is None else file_format.value,
+        state_by=options.pop("by").value,
+        **options,
+    )
+
+
+def _split(values: list[str] | None) -> list[str] | None:
+    """Cut a,b,c into names; a name with a comma can be matched with a ? in its place."""
+    if not values:
+        return None
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def _how_many(text: str | None) -> int | float | str | None:
+    """Read -k: a number, a share, or auto."""
+    if text is None or text == "auto":
+        return text
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        if number >= 1 if kind is int else 0 < number < 1:
+            return number
+    raise typer.BadParameter(
+        f"{text!r} is no whole number above 0, no share between 0 and 1, and not 'auto'.",
+        param_hint="'-k'",
+    )
+
+
+@contextmanager
+def _plain_errors(*, show_traceback: bool) -> Iterator[None]:
+    """Turn a failure into one line on stderr and exit code 1, unless a traceback is wanted."""
+    try:
+        yield
+    except (BrokenPipeError, typer.BadParameter):
+        raise  # the reader of the pipe has gone, or bad usage: Typer knows what to do
+    except KeyboardInterrupt as error:
+        if show_traceback:
+            raise
+        what_is_kept = f": {error}" if str(error) else "."
+        print(f"projse: interrupted{what_is_kept}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if show_traceback:
+            print(shown_lines(traceback.format_exc()), file=sys.stderr, end="")
+            sys.exit(FAILED)
+        _fail(f"{error or type(error).__name__} (--debug shows where)")
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"projse: error: {shown(message)}", file=sys.stderr)
+    sys.exit(FAILED)

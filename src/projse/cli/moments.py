@@ -1,0 +1,108 @@
+"""``projse moments``: build, merge, subtract and look at files of moments."""
+
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from projse.cli.read import Reading, load_disjoint, load_moments
+from projse.cli.table import print_prose
+from projse.cli.text import json_text
+from projse.cli.write import STDOUT, place_to_write, write_text
+from projse.moments.stream import moments_from
+from projse.moments.sums import Moments
+
+
+def build(reading: Reading, output: Path, jobs: int | None) -> None:
+    """Sum rows into a file of moments."""
+    place = place_to_write(output, reading.files(), reading.state, regular=True)
+    moments = reading.run(
+        lambda report: moments_from(
+            reading.data,
+            target_type="continuous",
+            n_jobs=jobs,
+            progress=report,
+            **reading.options,
+        )
+    )
+    moments.save(place)
+    _say(f"{reading.summary(moments)}. {output}: {describe(moments)}")
+
+
+def merge(files: list[str], output: Path) -> None:
+    """Add moments of disjoint rows: a month is the sum of its days."""
+    place = place_to_write(output, files, regular=True)
+    total = reduce(Moments.__add__, load_disjoint(files))
+    total.save(place)
+    _say(f"{output}: {describe(total)}")
+
+
+def subtract(whole: str, files: list[str], output: Path) -> None:
+    """Take rows out again."""
+    place = place_to_write(output, [whole, *files], regular=True)
+    rest = reduce(Moments.__sub__, load_disjoint([whole, *files]))
+    rest.save(place)
+    _say(f"{output}: {describe(rest)}")
+
+
+def info(files: list[str], as_json: bool) -> None:
+    """Show what files of moments hold."""
+    from rich.console import Console
+
+    found = dict(zip(files, load_moments(files), strict=True))
+    if as_json:
+        records = [{"file": name, **as_dict(moments)} for name, moments in found.items()]
+        write_text(STDOUT, json_text(records))
+        return
+    console = Console(highlight=False)
+    for name, moments in found.items():
+        facts = {
+            "file": f"{name} ({Path(name).stat().st_size:,} bytes)",
+            "rows": f"{moments.n_samples:,}",
+            "sum of weights": f"{moments.sum_weights:,.6g}",
+            "candidates": _some(moments.n_x, moments.feature_names),
+            "references": "one view"
+            if moments.one_view
+            else _some(moments.n_y, moments.target_names),
+            "class labels": "no" if moments.classes is None else "yes",
+            "multiplied in": "float32" if moments.eps > 1e-10 else "float64",
+            "products of candidates": "kept" if moments.xx is not None else "not kept",
+        }
+        width = max(map(len, facts)) + 2
+        for title, fact in facts.items():
+            print_prose(console, f"{title.ljust(width)}{fact}")
+
+
+def as_dict(moments: Moments) -> dict[str, Any]:
+    """Return the facts about moments as plain values."""
+    return {
+        "n_rows": moments.n_samples,
+        "sum_weights": moments.sum_weights,
+        "n_candidates": moments.n_x,
+        "features": None if moments.feature_names is None else list(moments.feature_names),
+        "one_view": moments.one_view,
+        "targets": None if moments.target_names is None else list(moments.target_names),
+        "class_labels": moments.classes is not None,
+        "with_xx": moments.xx is not None,
+        "eps": moments.eps,
+    }
+
+
+def describe(moments: Moments) -> str:
+    """Say in a few words what moments hold."""
+    what = "one view" if moments.one_view else f"{moments.n_y} references"
+    if moments.classes is not None:
+        what = f"{moments.n_y} classes"
+    return f"moments of {moments.n_samples:,} rows, {moments.n_x} candidates, {what}"
+
+
+def _some(n: int, names: tuple[str, ...] | None) -> str:
+    if names is None:
+        return f"{n}, without names"
+    shown = ", ".join(names[:4]) + (", …" if n > 4 else "")
+    return f"{n}: {shown}"
+
+
+def _say(line: str) -> None:
+    from rich.console import Console
+
+    print_prose(Console(highlight=False), line)

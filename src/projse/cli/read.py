@@ -1,0 +1,201 @@
+"""Reading for the command line: what was asked for, a progress bar, a line of what was read."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from projse.cli.text import shown
+from projse.moments.file import MAGIC
+from projse.moments.stream import Report, SourceProgress
+from projse.moments.sums import Moments
+from projse.sources.files import find_files, fingerprint, identity
+
+
+@dataclass
+class Reading:
+    """Options of the commands that read rows, and what came of it."""
+
+    data: list[str]
+    targets: list[str] | None = None
+    features: list[str] | None = None
+    exclude: list[str] | None = None
+    weight: str | None = None
+    class_target: str | None = None
+    one_view: bool = False
+    with_xx: bool | None = None
+    drop_missing: bool = False
+    numeric_only: bool = False
+    format: str | None = None
+    state: str | None = None
+    state_by: str = "time"
+    quiet: bool = False
+    last: SourceProgress | None = None
+    seconds: float = field(default=0.0)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Return the keywords that ``moments_from`` and ``fit_source`` share."""
+        return {
+            "targets": self.targets,
+            "features": self.features,
+            "exclude": self.exclude,
+            "weight": self.weight,
+            "class_target": self.class_target,
+            "missing": "drop" if self.drop_missing else "refuse",
+            "numeric_only": self.numeric_only,
+            "with_xx": "auto" if self.with_xx is None else self.with_xx,
+            "format": self.format,
+            "state": self.state,
+            "state_by": self.state_by,
+        }
+
+    def files(self) -> list[str]:
+        """Return the files that the data stand for."""
+        if moments_files(self.data):
+            return self.data
+        return [file.path for file in find_files(self.data, self.format)]
+
+    def run(self, read: Callable[[Report], Any]) -> Any:
+        """Call ``read`` with a function to report to, under a progress bar on a terminal."""
+        started = time.perf_counter()
+        with _bar(self.quiet) as show:
+
+            def report(now: SourceProgress) -> None:
+                self.last = now
+                show(now)
+
+            try:
+                result = read(report)
+            except KeyboardInterrupt:
+                raise KeyboardInterrupt(self._when_interrupted()) from None
+        self.seconds = time.perf_counter() - started
+        return result
+
+    def _when_interrupted(self) -> str:
+        """Say what was kept, and how to go on."""
+        if self.state is None:
+            return "nothing is kept; --state DIR keeps the sums of each file as it is done."
+        done = "what was done before is kept"
+        if self.last is not None:
+            done = f"{self.last.n_parts:,} of {_count(self.last.n_parts_total, 'file')} done, kept"
+        return f"{done} in {self.state}; run the same command again to go on."
+
+    def summary(self, moments: Moments) -> str:
+        """Say in one line what was read."""
+        rows = f"{moments.n_samples:,} rows"
+        if self.last is None:
+            return f"From moments of {rows} in {_count(len(self.data), 'file')}"
+        kept = f"{_count(self.last.n_kept, 'file')} kept from before, {rows} in all"
+        if self.last.n_kept == self.last.n_parts_total:
+            return f"Nothing new to read; {kept}"
+        text = f"Read {_count(self.last.n_rows, 'row')}"
+        if self.last.n_parts_total > 1 or self.last.n_kept:
+            text += f" from {_count(self.last.n_parts_total - self.last.n_kept, 'file')}"
+        speed = self.last.n_rows / max(self.seconds, 1e-9)
+        text += f" in {self.seconds:.2f} s ({speed:,.0f} rows/s)"
+        if self.last.n_kept:
+            text += f"; {kept}"
+        return text
+
+
+def moments_files(data: list[str]) -> bool:
+    """Tell whether all of the data are files of moments; refuse a mixture."""
+    kinds = [_is_moments(path) for path in data]
+    if any(kinds) and not all(kinds):
+        raise ValueError(
+            f"{data[kinds.index(True)]} holds moments, {data[kinds.index(False)]} does not; build "
+            "moments of the others first (projse moments build)."
+        )
+    return any(kinds)
+
+
+def load_moments(paths: list[str]) -> list[Moments]:
+    """Load files of moments; a missing one is named."""
+    loaded = []
+    for path in paths:
+        if not Path(path).is_file():
+            raise FileNotFoundError(f"There is no file {path}.")
+        loaded.append(Moments.load(path))
+    return loaded
+
+
+def load_disjoint(paths: list[str]) -> list[Moments]:
+    """Load files of moments to add or subtract: rows that are there twice would count twice."""
+    loaded = load_moments(paths)
+    files: dict[Any, str] = {}
+    contents: dict[Any, str] = {}
+    for path in paths:
+        for seen, who, what in (
+            (files, identity(path), "are the same file"),
+            (contents, fingerprint(path, content=True)["sha256"], "hold the same moments"),
+        ):
+            if who in seen:
+                raise ValueError(
+                    f"{seen[who]} and {path} {what}: their rows would count twice. Leave one out."
+                )
+            seen[who] = path
+    return loaded
+
+
+def _is_moments(path: str) -> bool:
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Report]:
+    """Show a bar with rows a second and the time left, on a terminal's stderr."""
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        Progress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    console = Console(stderr=True, highlight=False)
+    if quiet or not console.is_terminal:
+        yield lambda now: None
+        return
+    bar = Progress(
+        TextColumn("{task.fields[files]}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rows]}"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+    )
+    task = bar.add_task("", total=None, files="reading", rows="")
+    started = time.perf_counter()
+
+    def show(now: SourceProgress) -> None:
+        speed = now.n_rows / max(time.perf_counter() - started, 1e-9)
+        files = f"{now.n_parts}/{now.n_parts_total} files" if now.n_parts_total > 1 else "reading"
+        bar.update(
+            task,
+            total=None if now.fraction is None else 1.0,
+            completed=now.fraction or 0.0,
+            files=files,
+            rows=f"{now.n_rows:,} rows, {speed:,.0f}/s",
+        )
+
+    with bar:
+        yield show
+
+
+def say(line: str) -> None:
+    """Print a line that is not a result: on stderr, which pipes leave alone."""
+    print(f"projse: {shown(line)}", file=sys.stderr)

@@ -1,0 +1,213 @@
+"""``projse select``: pick variables from files, show them, and write them for other programs."""
+
+import csv
+import io
+import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from projse.cli.read import Reading, load_disjoint, moments_files, say
+from projse.cli.table import picks_table, print_new_rounds, print_prose, warnings_as_notes
+from projse.cli.text import json_text, shown
+from projse.cli.write import STDOUT, is_terminal, place_to_write, write_text
+from projse.estimators.projse import ProjSe
+from projse.exceptions import ProductsMissingError, ProductsMissingWarning, SourceError
+from projse.moments.sums import Moments
+
+
+def select(
+    reading: Reading, parameters: dict[str, Any], json_to: str | None, csv_to: str | None
+) -> None:
+    """Read, select, and show or write the picks."""
+    json_place, csv_place = _places(reading, json_to, csv_to)
+    selector = ProjSe(**parameters)
+    with warnings_as_notes(), _all_picks():
+        if moments_files(reading.data):
+            moments = _sum(load_disjoint(reading.data))
+            excluded = _excluded(moments, reading)
+            selector.set_params(exclude=excluded or None).fit_moments(moments)
+        else:
+            reading.run(
+                lambda report: selector.fit_source(reading.data, progress=report, **reading.options)
+            )
+    summary = reading.summary(selector.moments_)
+    if json_place is not None:
+        write_text(json_place, json_text(as_dict(selector, reading)))
+    if csv_place is not None:
+        write_text(csv_place, as_csv(selector, for_terminal=is_terminal(csv_place)))
+    if STDOUT in (json_to, csv_to):
+        if not reading.quiet:
+            say(summary)
+        return
+    _print(selector, summary)
+
+
+@contextmanager
+def _all_picks() -> Iterator[None]:
+    """Fail where picks are missing only for want of the products of the candidates."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ProductsMissingWarning)
+        try:
+            yield
+        except ProductsMissingWarning as warning:
+            found = str(warning).split(":")[0]
+            raise ProductsMissingError(
+                f"{found}; for more, the products of the candidates with each other are needed: "
+                "add --with-xx (with files of moments: build them with it), ask for fewer, or use "
+                "--exhausted stop."
+            ) from None
+
+
+def names_of(moments: Moments) -> list[str]:
+    """Names of the candidates, or their numbers."""
+    return list(moments.feature_names or map(str, range(moments.n_x)))
+
+
+def picks_of(selector: Any) -> list[dict[str, Any]]:
+    """One record a pick, in the order of selection."""
+    names = names_of(selector.moments_)
+    columns = zip(
+        selector.selected_,
+        selector.scores_,
+        selector.correlations_,
+        selector.margins_,
+        selector.pvalues_,
+        selector.rounds_,
+        strict=True,
+    )
+    return [
+        {
+            "rank": place,
+            "name": names[index],
+            "index": int(index),
+            "score": float(score),
+            "correlation": float(correlation),
+            "margin": _number(margin),
+            "p_value": _number(pvalue),
+            "round": int(round_),
+        }
+        for place, (index, score, correlation, margin, pvalue, round_) in enumerate(columns, 1)
+    ]
+
+
+def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
+    """Everything a program may want to know about a selection."""
+    from projse import __version__
+
+    moments = selector.moments_
+    last = reading.last
+    return {
+        "projse": __version__,
+        "data": reading.data,
+        "kernel": selector.kernel,
+        "n_rows": moments.n_samples,
+        "n_rows_read": 0 if last is None else last.n_rows,
+        "n_files": len(reading.data) if last is None else last.n_parts_total,
+        "n_files_kept": 0 if last is None else last.n_kept,
+        "seconds_reading": round(reading.seconds, 3),
+        "n_candidates": moments.n_x,
+        "references": None if moments.one_view else list(moments.target_names or ()),
+        "reference_rank": int(selector.reference_rank_),
+        "picks": picks_of(selector),
+    }
+
+
+def as_csv(selector: Any, *, for_terminal: bool = False) -> str:
+    """Write the picks as CSV, one record a pick; names are made safe for a terminal only."""
+    header = ["rank", "name", "index", "score", "correlation", "margin", "p_value", "round"]
+    lines = [_record(header)]
+    for pick in picks_of(selector):
+        name = shown(pick["name"]) if for_terminal else _encodable(pick["name"])
+        lines.append(_record((pick | {"name": name})[key] for key in header))
+    return "".join(lines)
+
+
+def _record(values: Iterable[Any]) -> str:
+    r"""Write one record of CSV."""
+    text = io.StringIO()
+    # Python before 3.13 quotes a \r only where it is part of the end of a line.
+    csv.writer(text, lineterminator="\r\n").writerow(values)
+    return text.getvalue().removesuffix("\r\n") + "\n"
+
+
+def _print(selector: Any, summary: str) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    moments = selector.moments_
+    names = names_of(moments)
+    with_pvalues = selector.kernel == "linear" and not moments.one_view
+    console.print(
+        picks_table(
+            console,
+            selector,
+            "name",
+            [names[i] for i in selector.selected_],
+            with_pvalues=with_pvalues,
+            details=True,
+        )
+    )
+    print_new_rounds(console, selector.rounds_)
+    references = "one view" if moments.one_view else f"{moments.n_y} references"
+    if moments.classes is not None:
+        references = f"{moments.n_y} classes"
+    print_prose(
+        console,
+        f"{summary}: {moments.n_x} candidates, {references} (rank {selector.reference_rank_}).",
+    )
+
+
+def _sum(moments: list[Moments]) -> Moments:
+    total = moments[0]
+    for more in moments[1:]:
+        total = total + more
+    return total
+
+
+def _excluded(moments: Moments, reading: Reading) -> list[str]:
+    """Resolve patterns against the names that moments carry."""
+    asked = (reading.targets, reading.features, reading.weight, reading.class_target)
+    if any(asked) or reading.state is not None:
+        raise ValueError(
+            "These are moments: their targets, features and weights are settled. Leave out those "
+            "options, or pass the rows."
+        )
+    names = names_of(moments)
+    found = []
+    for pattern in reading.exclude or []:
+        hits = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
+        if not hits:
+            raise SourceError(f"{reading.data[0]} has no candidate that matches {pattern!r}.")
+        found += [name for name in hits if name not in found]
+    if moments.feature_names is None:
+        return [int(name) for name in found]  # type: ignore[misc]
+    return found
+
+
+def _encodable(name: str) -> str:
+    """Return a name that UTF-8 can hold; only what stands for other bytes is changed."""
+    return name.encode("utf-8", "backslashreplace").decode()
+
+
+def _places(
+    reading: Reading, json_to: str | None, csv_to: str | None
+) -> tuple[str | Path | None, str | Path | None]:
+    """Return where JSON and CSV go; refuse places that hold what is needed."""
+    inputs = reading.files() if {json_to, csv_to} - {None, STDOUT} else []
+    places = [
+        where if where in (None, STDOUT) else place_to_write(str(where), inputs, reading.state)
+        for where in (json_to, csv_to)
+    ]
+    if places[0] is not None and places[0] == places[1]:
+        raise ValueError(f"--json and --csv both go to {json_to}. Name two files.")
+    return places[0], places[1]
+
+
+def _number(value: Any) -> float | None:
+    """Return a finite number for JSON, else None."""
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,89 @@
+"""Writing for the command line: where results may go, and how they get there whole."""
+
+import os
+import secrets
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+from projse.sources.files import identity
+
+STDOUT = "-"
+
+
+def place_to_write(
+    path: str | Path,
+    inputs: Iterable[str],
+    state: str | Path | None = None,
+    *,
+    regular: bool = False,
+) -> Path:
+    """Return the place behind links to write to; refuse it before anything is read for it.
+
+    Parameters
+    ----------
+    path : path-like
+        As the user gave it.
+    inputs : iterable of str
+        Files that are read, none of which may be written to by any of its names.
+    state : path-like, default=None
+        The state folder, which is nobody else's to write in.
+    regular : bool, default=False
+        Refuse devices and pipes: for results that are renamed into place.
+    """
+    who = identity(path)
+    for name in inputs:
+        if identity(name) == who:
+            raise ValueError(f"{path} would overwrite {name}, which is read. Name another file.")
+    if Path(path).is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file to write.")
+    if is_special(path):
+        if regular:
+            raise ValueError(f"{path} is a device or a pipe; name a file to write.")
+        return Path(path)
+    place = Path(os.path.realpath(path))
+    if state and place.is_relative_to(os.path.realpath(state)):
+        raise ValueError(f"{path} lies in the state folder {state}; write to another folder.")
+    folder = place.parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"There is no folder {folder} to write {path} in.")
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: no permission in {folder}.")
+    return place
+
+
+def is_special(path: str | Path) -> bool:
+    """Tell whether a path is there and is a device, a pipe or a socket."""
+    return os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path)
+
+
+def is_terminal(where: str | Path) -> bool:
+    """Tell whether what is written there is shown to someone."""
+    if where == STDOUT:
+        return sys.stdout.isatty()
+    if not Path(where).is_char_device():
+        return False
+    with open(where, "wb", buffering=0) as device:
+        return device.isatty()
+
+
+def write_text(where: str | Path, text: str) -> None:
+    """Write to standard output, to a device, or to a file, of which nobody sees a part."""
+    if where == STDOUT:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    place = Path(where)
+    if is_special(place):
+        place.write_bytes(text.encode())
+        return
+    temporary = place.with_name(f".projse-{secrets.token_hex(8)}.part")
+    try:
+        with temporary.open("xb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, place)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,301 @@
+"""Rows of a Spark DataFrame: each partition becomes moments, and a tree of tasks adds them.
+
+Only DataFrame operations are used, no RDDs, so that Spark Connect sessions work as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from projse.moments.file import moments_from_bytes, moments_to_bytes
+from projse.moments.partitions import FAN_IN, PartitionPass, PartSum, finish, merge, sum_partition
+from projse.moments.sums import Moments
+from projse.sources.arrow_rows import ARRAY, PLAIN, VECTOR, Block, chunks, labels, matrix
+
+SCHEMA = "partition bigint, error string, moments binary"
+
+PARTITIONS_A_PART = FAN_IN**2
+"""Partitions behind each part that the root of the tree adds."""
+
+TASK_BYTES = 1 << 30
+"""Parts that one task adds, in bytes: an Arrow column of bytes must stay below twice this."""
+
+NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "decimal")
+LABELS = (*NUMBERS, "string", "varchar", "char", "date")
+
+
+@dataclass
+class SparkRows:
+    """Columns of a Spark DataFrame that hold candidates, references and weights."""
+
+    df: Any
+    candidates: Block
+    references: Block | None
+    class_target: str | None
+    weight: str | None
+    n_candidates: int | None
+    vector_names: tuple[str, ...] | None
+
+    @classmethod
+    def of(
+        cls,
+        df: Any,
+        features: str | Sequence[str],
+        targets: str | Sequence[str] | None = None,
+        weight: str | None = None,
+        class_target: str | None = None,
+    ) -> SparkRows:
+        """Check columns against the schema; nothing is computed."""
+        _require_pyspark()
+        if not hasattr(df, "mapInArrow"):
+            raise TypeError(f"df must be a Spark DataFrame, not {type(df).__name__}.")
+        if targets is not None and class_target is not None:
+            raise ValueError("Pass targets (numbers) or class_target (labels), not both.")
+        types = {field.name: field.dataType for field in df.schema.fields}
+        candidates = _block("features", "X", features, types)
+        references = None if targets is None else _block("targets", "y", targets, types)
+        if class_target is not None:
+            _check_column("class_target", class_target, types, LABELS)
+        if weight is not None:
+            _check_column("weight", weight, types, NUMBERS)
+        n: int | None = len(candidates.columns)
+        names = None
+        if candidates.kind != PLAIN:
+            n, names = _vector_metadata(df.schema[candidates.columns[0]].metadata)
+        return cls(df, candidates, references, class_target, weight, n, names)
+
+    @property
+    def n_x(self) -> int | None:
+        """Number of candidates; None for vectors that do not say."""
+        return self.n_candidates
+
+    @property
+    def n_y(self) -> int | None:
+        """Number of reference columns; None for class labels and vectors."""
+        if self.references is None or self.references.kind != PLAIN:
+            return None
+        return len(self.references.columns)
+
+    @property
+    def one_view(self) -> bool:
+        """Whether the references are the candidates themselves."""
+        return self.references is None and self.class_target is None
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the candidates."""
+        plain = self.candidates.kind == PLAIN
+        return self.candidates.columns if plain else self.vector_names
+
+    def moments(
+        self, *, with_xx: bool | str, target_type: str, n_jobs: int | None, batch_size: int | None
+    ) -> Moments:
+        """Make a pass over the rows."""
+        if target_type == "class" and self.class_target is None:
+            raise ValueError(
+                "target_type='class' needs a column of labels: name it in class_target."
+            )
+        label = self.class_target
+        plain = self.references is not None and self.references.kind == PLAIN
+        names = (label,) if label else self.references.columns if plain else None  # type: ignore[union-attr]
+        settings = PartitionPass(
+            with_xx=with_xx,
+            target_type="continuous" if label is None else "class",
+            # Spark runs a task a core; threads within a task would fight over the cores.
+            n_jobs=1 if n_jobs is None else n_jobs,
+            batch_size=batch_size,
+            n_x=self.n_candidates,
+            n_y=None if label is None else 1,
+            feature_names=self.feature_names,
+            target_names=names,
+            weight_name=self.weight,
+        )
+        return finish(self._total(settings), settings)
+
+    def _total(self, settings: PartitionPass) -> PartSum:
+        from pyspark.sql import functions as F
+
+        blocks = [self.candidates] + ([self.references] if self.references else [])
+        types = {field.name: field.dataType for field in self.df.schema.fields}
+        matrices = [_as_array(block, types) for block in blocks]
+        others = [_column(name) for name in (self.class_target, self.weight) if name is not None]
+        if self.weight is not None:
+            others[-1] = others[-1].cast("double")
+        # By position: a column may serve twice, and names may hold anything.
+        chosen = [c.alias(f"c{i}") for i, c in enumerate([*matrices, *others])]
+        task = _partition_task(
+            self.candidates,
+            self.references,
+            self.class_target is not None,
+            self.weight is not None,
+            settings,
+        )
+        parts = self.df.select(*chosen).mapInArrow(task, SCHEMA)
+        fan_in = width = self._fan_in(bool(settings.with_xx))
+        while width <= PARTITIONS_A_PART:
+            group = F.floor(F.col("partition") / F.lit(width))
+            parts = parts.groupBy(group).applyInArrow(_merge_table, SCHEMA)
+            width *= fan_in
+        parts = parts.groupBy().applyInArrow(_merge_table, SCHEMA)
+        rows = parts.collect()
+        return merge([_from_row(*row) for row in rows]) if rows else PartSum(0)
+
+    def _fan_in(self, with_xx: bool) -> int:
+        """Return how many parts a task may add: fewer where they are large."""
+        n_x, n_y = self.n_x or 1, self.n_y or 1
+        size = 8 * (n_x * n_y + n_y**2 + (n_x**2 if with_xx else 0))
+        return max(2, min(FAN_IN, TASK_BYTES // size))
+
+
+def _require_pyspark() -> None:
+    try:
+        import pyarrow as pa  # noqa: F401
+        import pyspark  # noqa: F401
+    except ImportError as error:
+        raise ImportError(
+            f"Rows in Spark need pyspark and pyarrow ({error}); pip install 'projse[spark]'."
+        ) from error
+
+
+def _partition_task(
+    candidates: Block,
+    references: Block | None,
+    has_labels: bool,
+    has_weight: bool,
+    settings: PartitionPass,
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """Make the function that a task runs over the batches of its partition."""
+
+    def task(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        partition = 0 if context is None else context.partitionId()
+        total = PartSum(partition)
+        for table in chunks(batches):
+            if total.error is not None:
+                continue  # Spark wants its batches to be read to the end
+            total = merge([total, sum_table(partition, table)])
+        yield _as_table([total]).to_batches()[0]
+
+    def sum_table(partition: int, table: Any) -> PartSum:
+        last = table.num_columns - 1
+        try:
+            X = matrix(table, 0, candidates)
+            Y: Any = None
+            if references is not None:
+                Y = matrix(table, 1, references)
+            elif has_labels:
+                Y = labels(table, last - has_weight)
+            weight = table.column(last).to_numpy() if has_weight else None
+        except ValueError as error:
+            return PartSum(partition, error=str(error))
+        return sum_partition(partition, X, Y, weight, settings)
+
+    return task
+
+
+def _merge_table(table: Any) -> Any:
+    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+    return _as_table([merge([_from_row(*row) for row in rows])])
+
+
+def _as_table(parts: Iterable[PartSum]) -> Any:
+    import pyarrow as pa
+
+    parts = list(parts)
+    return pa.table(
+        {
+            "partition": pa.array([part.partition for part in parts], pa.int64()),
+            "error": pa.array([part.error for part in parts], pa.string()),
+            "moments": pa.array(
+                [None if p.moments is None else moments_to_bytes(p.moments) for p in parts],
+                pa.binary(),
+            ),
+        }
+    )
+
+
+def _from_row(partition: int, error: str | None, content: Any) -> PartSum:
+    moments = None if content is None else moments_from_bytes(bytes(content), "a partial sum")
+    return PartSum(partition, moments, error)
+
+
+def _column(name: str) -> Any:
+    from pyspark.sql import functions as F
+
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _as_array(block: Block, types: dict[str, Any]) -> Any:
+    """Have Spark put the numbers of a row side by side, in one type."""
+    from pyspark.sql import functions as F
+
+    if block.kind != PLAIN:
+        return _column(block.columns[0])
+    single = all(types[name].simpleString() == "float" for name in block.columns)
+    kind = "float" if single else "double"
+    return F.array(*(_column(name).cast(kind) for name in block.columns))
+
+
+def _block(parameter: str, label: str, given: Any, types: dict[str, Any]) -> Block:
+    """Tell plain columns from one column of vectors or arrays."""
+    columns = (given,) if isinstance(given, str) else tuple(given)
+    if not columns:
+        raise ValueError(f"{parameter} names no columns; name at least one.")
+    twice = {name for name in columns if columns.count(name) > 1}
+    if twice:
+        raise ValueError(f"{parameter} names column {min(twice)!r} twice; name it once.")
+    kinds = [_kind(parameter, name, types) for name in columns]
+    if len(columns) == 1:
+        return Block(label, columns, kinds[0])
+    odd = next((n for n, kind in zip(columns, kinds, strict=True) if kind != PLAIN), None)
+    if odd is not None:
+        raise ValueError(
+            f"{parameter} mixes column {odd!r}, which holds vectors, with others; name plain "
+            "columns only, or one column of vectors (pyspark.ml.feature.VectorAssembler makes it)."
+        )
+    return Block(label, columns)
+
+
+def _kind(parameter: str, name: str, types: dict[str, Any]) -> str:
+    dtype = types.get(name)
+    if type(dtype).__name__ == "VectorUDT":
+        return VECTOR
+    text = "" if dtype is None else dtype.simpleString()
+    if text in ("array<double>", "array<float>"):
+        return ARRAY
+    _check_column(parameter, name, types, NUMBERS)
+    return PLAIN
+
+
+def _check_column(
+    parameter: str, name: str, types: dict[str, Any], allowed: tuple[str, ...]
+) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"{parameter} must name a column, not be {name!r}.")
+    if name not in types:
+        listed = ", ".join(repr(c) for c in list(types)[:10])
+        raise ValueError(f"{parameter}: there is no column {name!r}; df has {listed}.")
+    kind = types[name].simpleString()
+    if kind.split("(")[0] not in allowed:
+        raise ValueError(
+            f"{parameter}: column {name!r} is of type {kind}, not a number. Encode it as numbers "
+            "(a string of labels goes into class_target), or leave it out."
+        )
+
+
+def _vector_metadata(metadata: dict[str, Any]) -> tuple[int | None, tuple[str, ...] | None]:
+    """Read the size of a vector column and its names, where Spark ML has noted them."""
+    noted = (metadata or {}).get("ml_attr", {})
+    size = noted.get("num_attrs")
+    groups = noted.get("attrs", {})
+    entries = [entry for group in groups.values() for entry in group]
+    names = {entry["idx"]: entry["name"] for entry in entries if "name" in entry}
+    if size is None and entries:
+        size = 1 + max(entry["idx"] for entry in entries)
+    if size is None or sorted(names) != list(range(size)):
+        return size, None
+    return size, tuple(names[i] for i in range(size))

@@ -1,0 +1,419 @@
+"""ProjSeCV: how many variables, by cross-validation at the price of one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import ParameterGrid, check_cv
+
+from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.parameters import check_parameters
+from projse.estimators.projse import ProjSe
+from projse.estimators.selector import RowSelector
+from projse.metrics.held_out import held_out_r2
+from projse.moments.blocks import all_but_one, moments_of_blocks
+from projse.moments.sums import Moments, align_classes, moments_of
+from projse.parameters import column_indices, is_whole
+from projse.search.rounds import Selection
+from projse.search.task import Task
+from projse.sources.rows import Rows
+
+Array = NDArray[Any]
+
+
+FOLD_BYTES = 1 << 30
+"""Beyond this, products of the candidates for all folds are not kept; folds then hold rows."""
+
+
+@dataclass
+class MomentFold:
+    """A fold by its moments: those of the other rows, and those it is judged on."""
+
+    train: Moments
+    test: Moments
+
+    def select(self, task: Task) -> Selection:
+        """Select from the training rows."""
+        return task.on_moments(self.train).selection
+
+    def r2(self, picks: Array, center: bool) -> Array:
+        """Return held-out R² for growing sets of picks, mean over the outputs."""
+        return held_out_r2(self.train, self.test, picks, center).mean(axis=1)
+
+
+@dataclass
+class RowFold:
+    """A fold by its rows, for so many candidates that their products are too large to keep."""
+
+    rows: Rows
+    train: Array
+    test: Array
+
+    def select(self, task: Task) -> Selection:
+        """Select from the training rows."""
+        return task.on_rows(self.rows.take(self.train)).selection
+
+    def r2(self, picks: Array, center: bool) -> Array:
+        """Return held-out R² for growing sets of picks, mean over the outputs."""
+        few = replace(self.rows, X=self.rows.X[:, picks], feature_names=None)
+        train, test = (moments_of(few.take(part), with_xx=True) for part in (self.train, self.test))
+        return held_out_r2(train, test, np.arange(len(picks)), center).mean(axis=1)
+
+
+class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
+    """Choose the number of variables, and parameters of the selection, by cross-validation.
+
+    The rows are summed once, fold by fold; what is left when a fold is held out is a sum of the
+    others. Selections for all numbers of variables come from one search, and the held-out R² of Y
+    on the selected variables from the moments, so no row is read twice.
+
+    Parameters
+    ----------
+    selector : ProjSe or None, default=None
+        What to tune; None: ``ProjSe()``. Its ``n_features_to_select`` is ignored.
+    n_features : int, sequence of int or None, default=None
+        Numbers of variables to try: all up to a number, those listed, or all there are up to 100.
+    param_grid : mapping or list of mappings, default=None
+        Other parameters to choose, such as ``{"round_size": [None, 1, 5], "alpha": [0, 0.1]}``.
+    cv : int, splitter or iterable, default=5
+        As in scikit-learn; class labels are spread evenly over the folds.
+    estimator : estimator or None, default=None
+        Judge by this estimator, fitted on the selected columns, instead of least squares. The rows
+        are then read again for each fit.
+    scoring : str, callable or None, default=None
+        How to judge ``estimator``; None: its own score.
+    rule : {"1se", "best"}, default="1se"
+        The fewest variables within one standard error of the best mean score, or the best.
+    n_jobs : int or None, default=None
+        Threads of the pass over the rows, and jobs for ``estimator``.
+
+    Attributes
+    ----------
+    n_features_ : int
+        The number chosen.
+    best_params_ : dict
+        The parameters chosen from ``param_grid``.
+    best_score_ : float
+        Mean held-out score of the choice.
+    cv_results_ : dict
+        The curves, one entry a candidate: ``n_features``, ``params``, ``mean_test_score``,
+        ``std_test_score``, ``standard_error`` and ``split{i}_test_score``.
+    selector_ : ProjSe
+        The choice, fitted on all rows.
+    selected_, scores_ : ndarray
+        Of ``selector_``.
+    support_ : ndarray of bool of shape (n_features_in_,)
+    n_splits_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+
+    Notes
+    -----
+    R² is the mean over the outputs of ``r2_score`` of least squares with an intercept (none with
+    ``center=False``). For class labels the outputs are their indicators. The score of the choice is
+    the best of many and therefore flatters: judge the final model on rows that no one has seen.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse import ProjSeCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(400, 12))
+    >>> Y = X[:, [2, 5, 7]] @ rng.normal(size=(3, 4)) + 0.5 * rng.normal(size=(400, 4))
+    >>> ProjSeCV().fit(X, Y).n_features_
+    3
+    """
+
+    def __init__(
+        self,
+        selector: Any = None,
+        *,
+        n_features: Any = None,
+        param_grid: Any = None,
+        cv: Any = 5,
+        estimator: Any = None,
+        scoring: Any = None,
+        rule: str = "1se",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.selector = selector
+        self.n_features = n_features
+        self.param_grid = param_grid
+        self.cv = cv
+        self.estimator = estimator
+        self.scoring = scoring
+        self.rule = rule
+        self.n_jobs = n_jobs
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Choose by cross-validation, and select from all rows.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`ProjSe.fit`; y is needed.
+        groups : array-like of shape (n_samples,), default=None
+            For splitters that keep groups together.
+
+        Returns
+        -------
+        self : object
+        """
+        selector = self._selector()
+        if y is None:
+            raise ValueError(
+                "ProjSeCV requires y to be passed, but the target y is None; there is nothing to "
+                "predict."
+            )
+        with all_or_nothing(self):
+            rows = self._check_rows(X, y, sample_weight, selector.target_type)
+            splits = self._splits(rows, groups)
+            judge = None if self.estimator is None else self._judge(rows, splits)
+            if 16 * rows.X.shape[1] ** 2 * len(splits) > FOLD_BYTES:
+                self._choose(selector, [RowFold(rows, *split) for split in splits], judge)
+                self._finish(selector, rows)
+            else:
+                folds, total = self._moment_folds(rows, splits, selector)
+                self._choose(selector, folds, judge)
+                self._finish(selector, total)
+        return self
+
+    def fit_moments(self, folds: Sequence[Moments | str | PathLike[str]]) -> Self:
+        """Choose from the moments of folds: each is held out in turn.
+
+        Parameters
+        ----------
+        folds : sequence of Moments or of paths
+            Of disjoint sets of rows (days, files, sites), with the products of the candidates
+            (``with_xx=True``).
+
+        Returns
+        -------
+        self : object
+        """
+        selector = self._selector()
+        if self.estimator is not None:
+            raise ValueError("estimator needs the rows, which moments do not keep; use fit.")
+        parts = [f if isinstance(f, Moments) else Moments.load(f) for f in folds]
+        if len(parts) < 2:
+            raise ValueError(f"folds holds {len(parts)} set(s) of moments; at least 2 are needed.")
+        if any(part.xx is None or part.y_mean is None for part in parts):
+            raise ValueError(
+                "Held-out scores need two views and the products of the candidates; build the "
+                "moments with Moments.from_arrays(X, Y, with_xx=True)."
+            )
+        with all_or_nothing(self):
+            total = sum(parts[1:], start=parts[0])
+            remember_columns(self, total.n_x, total.feature_names)
+            if total.classes is not None:
+                parts = [align_classes(part, total)[0] for part in parts]
+            pairs = zip(all_but_one(parts), parts, strict=True)
+            self._choose(selector, [MomentFold(train, test) for train, test in pairs], None)
+            self._finish(selector, total)
+        return self
+
+    def _selector(self) -> ProjSe:
+        selector = ProjSe() if self.selector is None else self.selector
+        if not isinstance(selector, ProjSe):
+            raise TypeError(f"selector must be a ProjSe, not {type(selector).__name__}.")
+        if self.rule not in ("1se", "best"):
+            raise ValueError(f"rule={self.rule!r} is not '1se' or 'best'.")
+        if self.scoring is not None and self.estimator is None:
+            raise ValueError(
+                "scoring judges an estimator, and estimator is None; held-out R² needs neither."
+            )
+        check_parameters(selector)
+        for params in self._grid():
+            unknown = set(params) - set(selector.get_params())
+            if unknown or "n_features_to_select" in params:
+                name = sorted(unknown or {"n_features_to_select"})[0]
+                raise ValueError(
+                    f"param_grid names {name!r}; it takes parameters of ProjSe other than "
+                    "n_features_to_select, which n_features lists."
+                )
+            if "target_type" in params:
+                raise ValueError(
+                    "param_grid names 'target_type', which says what y is; set it in the selector: "
+                    "scores of classes and of numbers do not compare."
+                )
+            tuned = clone(selector).set_params(**params)
+            check_parameters(tuned)
+            if callable(tuned.kernel):
+                raise ValueError(
+                    "A callable kernel needs the rows of every fold; ProjSeCV works from moments. "
+                    "Use a built-in kernel, or sklearn's GridSearchCV."
+                )
+        return clone(selector)
+
+    def _grid(self) -> list[dict[str, Any]]:
+        if self.param_grid is None:
+            return [{}]
+        if not isinstance(self.param_grid, Mapping | Sequence):
+            raise TypeError(
+                f"param_grid must be a mapping or a list of them, not "
+                f"{type(self.param_grid).__name__}."
+            )
+        return list(ParameterGrid(self.param_grid))
+
+    def _sizes(self, least: int, most: int) -> list[int]:
+        """Return the numbers of variables to try, ascending."""
+        given = self.n_features
+        if given is None:
+            return list(range(least, max(least, min(most, 100)) + 1))
+        sizes = list(range(least, int(given) + 1)) if is_whole(given) else list(given)
+        for size in sizes:
+            if not is_whole(size) or not least <= size <= most:
+                raise ValueError(
+                    f"n_features holds {size!r}; with these candidates, and what include and "
+                    f"exclude leave of them, it goes from {least} to {most}."
+                )
+        if not sizes:
+            raise ValueError(
+                f"n_features={given!r} leaves nothing to try: it goes from {least} to {most}."
+            )
+        return sorted({int(size) for size in sizes})
+
+    def _limits(self, candidates: list[ProjSe]) -> tuple[int, int]:
+        """Return the least and the most variables that all candidates can select."""
+        n, names = self.n_features_in_, self._feature_names()
+        include = [column_indices("include", c.include, n, names).size for c in candidates]
+        exclude = [column_indices("exclude", c.exclude, n, names).size for c in candidates]
+        return max(1, *include), n - max(exclude)
+
+    def _splits(self, rows: Rows, groups: Any) -> list[tuple[Array, Array]]:
+        """Split the rows; refuse folds that cannot be judged or that lose a class."""
+        m, codes = rows.n_samples, rows.class_codes()
+        splitter = check_cv(self.cv, y=codes, classifier=codes is not None)
+        if is_whole(self.cv) and self.cv > m:
+            raise ValueError(f"cv={self.cv} folds need as many rows; there are {m}.")
+        if codes is not None and rows.classes is not None and is_whole(self.cv):
+            sizes = np.bincount(codes, minlength=len(rows.classes))
+            if sizes.min() < self.cv:
+                rare = rows.classes.tolist()[int(sizes.argmin())]
+                raise ValueError(
+                    f"Class {rare!r} has {int(sizes.min())} row(s), fewer than cv={self.cv} folds, "
+                    "so some folds would lose it; use fewer folds, or leave the class out."
+                )
+        splits = [
+            (np.sort(train), np.sort(test))
+            for train, test in splitter.split(np.empty((m, 1)), codes, groups)
+        ]
+        if len(splits) < 2:
+            raise ValueError(f"cv={self.cv!r} gives {len(splits)} split; at least 2 are needed.")
+        for i, (train, test) in enumerate(splits):
+            counted = len(test) if rows.weight is None else np.count_nonzero(rows.weight[test])
+            if counted < 2:
+                raise ValueError(
+                    f"Fold {i} holds {counted} row(s) of non-zero weight, and R² needs 2; use "
+                    "fewer folds."
+                )
+            if codes is not None and rows.classes is not None:
+                lost = np.setdiff1d(codes, codes[train])
+                if lost.size:
+                    name = rows.classes.tolist()[lost[0]]
+                    raise ValueError(
+                        f"The training rows of fold {i} hold no row of class {name!r}; shuffle, "
+                        "stratify, or use fewer folds."
+                    )
+        return splits
+
+    def _moment_folds(
+        self, rows: Rows, splits: list[tuple[Array, Array]], selector: ProjSe
+    ) -> tuple[list[MomentFold], Moments]:
+        """Sum the folds; where they part the rows, what is left is a sum of the others."""
+
+        def sums(parts: list[Array]) -> list[Moments]:
+            return moments_of_blocks(
+                rows, parts, with_xx=True, n_jobs=self.n_jobs, batch_size=selector.batch_size
+            )
+
+        m = rows.n_samples
+        tests = sums([test for _, test in splits])
+        covered = np.bincount(np.concatenate([test for _, test in splits]), minlength=m)
+        if (covered == 1).all() and all(len(a) + len(b) == m for a, b in splits):
+            trains, total = all_but_one(tests), sum(tests[1:], start=tests[0])
+        else:
+            *trains, total = sums([*(train for train, _ in splits), np.arange(m)])
+        return [MomentFold(a, b) for a, b in zip(trains, tests, strict=True)], total
+
+    def _judge(self, rows: Rows, splits: list[tuple[Array, Array]]) -> Any:
+        """Return a function ``(fold, picks) -> score`` that fits and scores ``estimator``."""
+        scorer = check_scoring(self.estimator, scoring=self.scoring)
+        Y = rows.y
+        if rows.classes is None and Y.shape[1] == 1:
+            Y = Y[:, 0]
+
+        def judge(fold: int, picks: Array) -> float:
+            (train, test), columns = splits[fold], rows.X[:, picks]
+            weights: list[dict[str, Any]] = [{}, {}]
+            if rows.weight is not None:
+                weights = [{"sample_weight": rows.weight[part]} for part in (train, test)]
+            model = clone(self.estimator).fit(columns[train], Y[train], **weights[0])
+            return float(scorer(model, columns[test], Y[test], **weights[1]))
+
+        return judge
+
+    def _choose(self, selector: ProjSe, folds: Sequence[MomentFold | RowFold], judge: Any) -> None:
+        """Score every candidate on every fold, and keep the curves and the choice."""
+        grid = self._grid()
+        candidates = [clone(selector).set_params(**params) for params in grid]
+        sizes = self._sizes(*self._limits(candidates))
+        scores = np.full((len(grid), len(sizes), len(folds)), np.nan)
+        for g, candidate in enumerate(candidates):
+            candidate.set_params(n_features_to_select=max(sizes))
+            task = Task.of(candidate, self.n_features_in_, self._feature_names())
+            for f, fold in enumerate(folds):
+                picks = np.array(fold.select(task).indices, dtype=np.intp)
+                if not len(picks):
+                    raise ValueError(f"Nothing could be selected from the rows outside fold {f}.")
+                # A selection that ends early is what it is for all larger numbers.
+                lengths = [min(size, len(picks)) for size in sizes]
+                if judge is None:
+                    scores[g, :, f] = fold.r2(picks, candidate.center)[np.array(lengths) - 1]
+                else:
+                    unique = sorted(set(lengths))
+                    jobs = (delayed(judge)(f, picks[:size]) for size in unique)
+                    values = Parallel(n_jobs=self.n_jobs or 1, prefer="threads")(jobs)
+                    found = dict(zip(unique, values, strict=True))
+                    scores[g, :, f] = [found[size] for size in lengths]
+        mean = scores.mean(axis=2)
+        if not np.isfinite(mean).any():
+            raise ValueError("All held-out scores are NaN; look at estimator and scoring.")
+        error = scores.std(axis=2, ddof=1) / np.sqrt(len(folds))
+        g, best = divmod(int(np.nanargmax(mean)), len(sizes))
+        chosen = best
+        if self.rule == "1se":
+            within = mean[g] >= mean[g, best] - error[g, best]
+            chosen = int(np.argmax(within))
+        self.n_features_ = sizes[chosen]
+        self.best_params_ = grid[g]
+        self.best_score_ = float(mean[g, chosen])
+        self.n_splits_ = len(folds)
+        n = len(sizes)
+        self.cv_results_ = {
+            "n_features": np.tile(sizes, len(grid)),
+            "params": [params for params in grid for _ in range(n)],
+            "mean_test_score": mean.ravel(),
+            "std_test_score": scores.std(axis=2).ravel(),
+            "standard_error": error.ravel(),
+            **{f"split{f}_test_score": scores[:, :, f].ravel() for f in range(len(folds))},
+        }
+
+    def _finish(self, selector: ProjSe, total: Moments | Rows) -> None:
+        final = selector.set_params(n_features_to_select=self.n_features_, **self.best_params_)
+        if isinstance(total, Moments):
+            remember_columns(final, total.n_x, total.feature_names)
+            final._fit_moments(total, quiet=True)
+        else:
+            final._fit_rows(total)
+        self.selector_ = final
+        self.selected_, self.scores_ = final.selected_, final.scores_
+        self.support_ = final.support_

@@ -1,0 +1,152 @@
+"""``fit_source``: a selection straight from files and streams."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+
+from projse.estimators.fitted import all_or_nothing
+from projse.estimators.parameters import check_parameters
+from projse.estimators.progress import FitProgress, with_callbacks
+from projse.moments.stream import Report, SourceProgress, sum_source
+from projse.moments.sums import Moments
+from projse.search.task import KEPT_COLUMNS, Task, reference_columns
+from projse.sources.columns import Request
+from projse.sources.targets import warn_many_classes
+
+
+class FitSourceMixin:
+    """Adds ``fit_source`` to an estimator that has ``fit_moments``."""
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit_source(
+        self,
+        source: Any,
+        *,
+        targets: Any = None,
+        features: Any = None,
+        exclude: Any = None,
+        weight: str | None = None,
+        class_target: str | None = None,
+        missing: str = "refuse",
+        numeric_only: bool = False,
+        with_xx: bool | str = "auto",
+        format: str | None = None,
+        state: Any = None,
+        state_by: str = "time",
+        progress: Report | None = None,
+    ) -> Self:
+        """Select from the columns of files, streams or batches, with bounded memory.
+
+        Parameters
+        ----------
+        source : path, sequence of paths, dataset, data frame, stream, arrays, or iterator
+            As in :func:`projse.moments_from`.
+        targets, features, exclude : str or sequence of str, default=None
+            Columns by name or pattern: references, candidates (None: all but the targets), and
+            columns that are not read. Without targets and class_target: one view.
+        weight, class_target : str, default=None
+            Columns of row weights, and of class labels instead of targets.
+        missing : {"refuse", "drop"}, default="refuse"
+            What to do with rows that have a null or NaN.
+        numeric_only : bool, default=False
+            Leave out features that are not numbers, instead of refusing them.
+        with_xx : bool or "auto", default="auto"
+            Sum the products of the candidates with each other, for more picks than the references
+            have dimensions. "auto" does so where this selection needs them; with a state also for
+            up to 512 candidates, since the next selection may need them.
+        format : {"parquet", "feather", "arrow", "csv", "npy"}, default=None
+            Format of the files; None goes by their names.
+        state : path-like, default=None
+            Folder that keeps the sums of every file: to go on after a crash, and to add new files
+            without reading the old ones. It must be new, empty, or a state.
+        state_by : {"time", "content"}, default="time"
+            Whether a file has changed is told by its size and time, or by its content.
+        progress : callable, default=None
+            Called as the pass goes on; see :func:`projse.moments_from`.
+
+        Returns
+        -------
+        self : object
+        """
+        estimator: Any = self
+        check_parameters(estimator)
+        if callable(estimator.kernel):
+            raise ValueError(
+                "A callable kernel needs all rows at once: use fit, or a built-in kernel."
+            )
+        if with_xx not in (True, False, "auto"):
+            raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
+        request = Request.of(
+            targets,
+            features,
+            exclude,
+            weight,
+            class_target,
+            estimator.target_type,
+            missing,
+            numeric_only,
+        )
+        fit_progress = FitProgress(estimator)
+        with all_or_nothing(estimator):
+            moments = sum_source(
+                source,
+                request,
+                with_xx=with_xx if with_xx != "auto" else partial(keeps_products, estimator),
+                format=format,
+                state=state,
+                state_by=state_by,
+                n_jobs=estimator.n_jobs,
+                batch_size=estimator.batch_size,
+                progress=_both(progress, fit_progress.phase("rows")),
+            )
+            if class_target is None:
+                warn_many_classes(moments.classes, moments.n_samples, estimator.target_type)
+            fit_progress.phase("picks")
+            estimator.fit_moments(moments)
+        fit_progress.end()
+        return self
+
+
+def keeps_products(estimator: Any, first: Moments) -> bool:
+    """Tell from the first rows whether a selection may condition on picks.
+
+    More rows can only add directions to the references: where the first rows have enough of them
+    for all picks, the products of the candidates are not needed.
+    """
+    task = Task.of(estimator, first.n_x, first.feature_names, first.one_view)
+    if first.n_x <= KEPT_COLUMNS and task.needs_products(max(_rank(first), 1)):
+        return True
+    return task.needs_products(reference_columns(first, estimator.center))
+
+
+def _rank(moments: Moments) -> int:
+    """Count the directions of the references that no rounding can put in doubt."""
+    if moments.yy is None:
+        return 0
+    norms = np.sqrt(np.diag(moments.yy))
+    alive = norms > 0
+    scaled = moments.yy[np.ix_(alive, alive)] / np.outer(norms[alive], norms[alive])
+    if not alive.any():
+        return 0
+    return int((np.linalg.eigvalsh(scaled) > 1e-4).sum())
+
+
+def _both(progress: Report | None, steps: Callable[[int, int], None] | None) -> Report | None:
+    """Report to the caller and, part by part, to scikit-learn's callbacks."""
+    if steps is None:
+        return progress
+    n_reported = 0
+
+    def report(now: SourceProgress) -> None:
+        nonlocal n_reported
+        while n_reported < now.n_parts:
+            n_reported += 1
+            steps(n_reported, now.n_parts_total)
+        if progress is not None:
+            progress(now)
+
+    return report

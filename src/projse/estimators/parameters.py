@@ -1,0 +1,79 @@
+"""Parameters of the selectors: those that make no sense are refused before anything is read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from projse.parameters import (
+    at_least,
+    check_pass_options,
+    is_number,
+    is_whole,
+    number,
+    one_of,
+    whole,
+    yes_or_no,
+)
+from projse.sources.targets import TARGET_TYPES
+
+
+def check_parameters(p: Any) -> None:
+    """Refuse parameters of ``ProjSe`` that make no sense."""
+    _check_n_features(p)
+    one_of("kernel", p.kernel, ("linear", "poly", "rbf"), or_callable=True)
+    one_of("exhausted", p.exhausted, ("residual", "restart", "stop"))
+    one_of("target_type", p.target_type, TARGET_TYPES)
+    one_of("solver", p.solver, ("auto", "gram", "qr"))
+    whole("degree", p.degree, 1)
+    number("coef0", p.coef0)
+    number("alpha", p.alpha)
+    number("significance", p.significance, open_at_zero=True, below=1)
+    if isinstance(p.gamma, str):
+        if p.gamma != "mean_distance":
+            raise ValueError(f"gamma={p.gamma!r} must be a number above 0 or 'mean_distance'.")
+    else:
+        number("gamma", p.gamma, open_at_zero=True)
+    for name in ("center", "scale", "center_kernel"):
+        yes_or_no(name, getattr(p, name))
+    if p.tol is not None:
+        number("tol", p.tol, below=1)
+    if p.rank is not None:
+        if is_whole(p.rank):
+            whole("rank", p.rank, 1)
+        elif not is_number(p.rank) or not 0 < p.rank <= 1:
+            raise ValueError(
+                f"rank={p.rank!r} must be a whole number, a share of the trace in (0, 1], or None."
+            )
+    if p.round_size is not None:
+        whole("round_size", p.round_size, 1)
+    check_pass_options(p.n_jobs, p.batch_size)
+
+
+def _check_n_features(p: Any) -> None:
+    wanted = p.n_features_to_select
+    if isinstance(wanted, str):
+        if wanted != "auto":
+            raise ValueError(f"n_features_to_select={wanted!r}; the only word is 'auto'.")
+        if p.kernel != "linear" or p.center_kernel:
+            raise ValueError(
+                "n_features_to_select='auto' goes by p-values, which only the linear kernel "
+                f"has; kernel={p.kernel!r}. Use a number."
+            )
+        if not p.center:
+            raise ValueError(
+                "n_features_to_select='auto' goes by p-values, which center=False does not have: "
+                "means that are not 0 look like relations. Use center=True, which leaves centred "
+                "variables as they are, or a number."
+            )
+    elif wanted is not None and not is_number(wanted):
+        raise TypeError(
+            f"n_features_to_select={wanted!r} must be a number, 'auto' or None, not "
+            f"{type(wanted).__name__}."
+        )
+    elif is_whole(wanted):
+        at_least("n_features_to_select", wanted, 1)
+    elif wanted is not None and not 0 < wanted < 1:
+        raise ValueError(
+            f"n_features_to_select={wanted!r}: a share must lie between 0 and 1, a number must "
+            "be an int."
+        )

@@ -1,0 +1,393 @@
+"""ProjSe: the scikit-learn face of the selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from projse.estimators.fit_elsewhere import FitElsewhereMixin
+from projse.estimators.fit_source import FitSourceMixin
+from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.parameters import check_parameters
+from projse.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from projse.estimators.selector import RowSelector
+from projse.exceptions import (
+    ProductsMissingError,
+    ProductsMissingWarning,
+    RankExhaustedWarning,
+    _warn_caller,
+)
+from projse.moments.check import check_moments
+from projse.moments.sums import Moments, moments_of
+from projse.search.task import KEPT_COLUMNS, Outcome, Task, reference_columns
+from projse.sources.covariates import append_covariates
+from projse.sources.rows import Rows, is_dask
+from projse.sources.targets import warn_many_classes
+
+Array = NDArray[Any]
+
+
+class ProjSe(
+    FitSourceMixin,
+    FitElsewhereMixin,
+    RowSelector,
+    CallbackSupportMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+):
+    """Select the candidates that best explain a whole set of references, without repetition.
+
+    A candidate's score is the share of it that lies in the space the references span,
+    ``‖P_Y x‖² / ‖x‖²``. The best one is picked, its shadow is taken out of that space, and the
+    next one is picked from what is left. With a kernel on variables the same runs in feature
+    space. Only the span of the references matters: mixing the outputs changes nothing.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "auto" or None, default=None
+        How many to select: a number; a share of the candidates in (0, 1); "auto" stops where the
+        p-value of the next pick, given all picks so far, exceeds ``significance`` (linear kernel,
+        ``center=True``); None selects as many as the reference space has dimensions, besides those
+        in ``include`` and given them.
+    kernel : {"linear", "poly", "rbf"} or callable, default="linear"
+        Kernel between variables. A callable gets two matrices and returns the kernel between
+        their columns, shape (n_a, n_b). RBF is not sign-blind: a perfect negative predictor is
+        the farthest point of all.
+    degree : int, default=3
+        Of the polynomial kernel ``(⟨x, y⟩ + coef0)^degree``.
+    coef0 : float, default=0.0
+        Of the polynomial kernel; not negative.
+    gamma : float or "mean_distance", default="mean_distance"
+        Of the RBF kernel ``exp(−γ ‖x − y‖²)``. "mean_distance" takes ``γ = 1/(2σ²)`` with σ the
+        mean distance between the references (with one reference: to the candidates).
+    center : bool, default=True
+        Subtract each variable's weighted mean over the samples.
+    scale : bool, default=True
+        Give variables unit norm before the kernel.
+    center_kernel : bool, default=False
+        Centre over the variables, in feature space.
+    alpha : float, default=0.0
+        Ridge on the normalised ``K_YY``.
+    rank : int, float or None, default=None
+        Keep at most this many leading directions of ``K_YY``, or this share of its trace.
+    tol : float or None, default=None
+        Relative eigenvalue cut; None is safe for the dtype and the size.
+    exhausted : {"residual", "restart", "stop"}, default="residual"
+        What happens once the reference space is used up: condition everything on the picks and go
+        on with what is left of the references; start again in the same space; or stop.
+    round_size : int or None, default=None
+        Condition on the picks after this many of them; None: only once the space is used up.
+    include : sequence of int or str, default=None
+        Come first, in this order, as round 0; everything else is conditioned on them.
+    exclude : sequence of int or str, default=None
+        Never picked.
+    target_type : {"auto", "continuous", "class"}, default="auto"
+        How to read y. "auto": labels (strings, booleans, categoricals, integers in one column)
+        are classes, all else is continuous.
+    significance : float, default=0.05
+        Used when ``n_features_to_select="auto"``.
+    n_jobs : int or None, default=None
+        Threads for the pass over the rows; None: as many as BLAS would use.
+    batch_size : int or None, default=None
+        Rows handled at a time; None fits them to the cache.
+    solver : {"auto", "gram", "qr"}, default="auto"
+        "gram" factors the Gram matrix of the references; "qr" factors the references themselves,
+        which keeps directions that a Gram matrix loses; "auto" chooses.
+
+    Attributes
+    ----------
+    selected_ : ndarray of int of shape (n_selected,)
+        Indices in the order of selection.
+    scores_ : ndarray of shape (n_selected,)
+        Squared projection norm when picked, in [0, 1].
+    correlations_ : ndarray of shape (n_selected,)
+        Square roots of the scores.
+    margins_ : ndarray of shape (n_selected,)
+        Relative gap to the runner-up; near 0, the order is not decided by the data.
+    pvalues_ : ndarray of shape (n_selected,)
+        Of the pick under independence (linear kernel, centred; else NaN). Round 0 has none, nor
+        have weights whose sum is less than half the number of rows: they are no counts.
+    rounds_ : ndarray of int of shape (n_selected,)
+    support_ : ndarray of bool of shape (n_features_in_,)
+    ranking_ : ndarray of int of shape (n_features_in_,)
+        1 for the first pick, 2 for the second, …; all others share the next number.
+    reference_rank_ : int
+        Dimension of the reference space; with one view, an upper bound until it is used up.
+    moments_ : Moments
+        What the rows came down to. Not there for callable kernels and for references that were
+        factored themselves (fewer rows than references, or ``solver="qr"``).
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Where X has names.
+
+    Notes
+    -----
+    Ties are real (with Y = X every first score is 1): among scores within 1e-10 of the best, the
+    lowest index wins. A weight of 2 counts as the row twice, also in the p-values.
+
+    References
+    ----------
+    S. Szedmak, R. Huusari, T. H. D. Le, J. Rousu: Scalable variable selection for two-view
+    learning tasks with projection operators.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse import ProjSe
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 10))
+    >>> Y = X[:, [2, 7]] @ rng.normal(size=(2, 3)) + 0.1 * rng.normal(size=(200, 3))
+    >>> selector = ProjSe(2).fit(X, Y)
+    >>> sorted(selector.selected_.tolist())
+    [2, 7]
+    >>> selector.transform(X).shape
+    (200, 2)
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: int | float | str | None = None,
+        *,
+        kernel: str | Callable[[Array, Array], Any] = "linear",
+        degree: int = 3,
+        coef0: float = 0.0,
+        gamma: float | str = "mean_distance",
+        center: bool = True,
+        scale: bool = True,
+        center_kernel: bool = False,
+        alpha: float = 0.0,
+        rank: int | float | None = None,
+        tol: float | None = None,
+        exhausted: str = "residual",
+        round_size: int | None = None,
+        include: Any = None,
+        exclude: Any = None,
+        target_type: str = "auto",
+        significance: float = 0.05,
+        n_jobs: int | None = None,
+        batch_size: int | None = None,
+        solver: str = "auto",
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+        self.center = center
+        self.scale = scale
+        self.center_kernel = center_kernel
+        self.alpha = alpha
+        self.rank = rank
+        self.tol = tol
+        self.exhausted = exhausted
+        self.round_size = round_size
+        self.include = include
+        self.exclude = exclude
+        self.target_type = target_type
+        self.significance = significance
+        self.n_jobs = n_jobs
+        self.batch_size = batch_size
+        self.solver = solver
+
+    @with_callbacks  # type: ignore[untyped-decorator]
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, covariates: Any = None) -> Self:
+        """Select from the columns of X those that explain the columns of y.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_features)
+            Candidates. A Dask array or data frame is summed by its workers.
+        y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y), default=None
+            References: numbers, class labels or label indicators. None: one view, Y is X.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts as the row twice, weight 0 as the row gone.
+        covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
+            Variables that everything is conditioned on and that are never picked (age, sex,
+            batch). Columns that are not numbers count as class labels.
+
+        Returns
+        -------
+        self : object
+        """
+        check_parameters(self)
+        if is_dask(X, y, sample_weight, covariates):
+            from projse.engines.dask import DaskRows
+
+            return self._fit_elsewhere(DaskRows.of(X, y, sample_weight), covariates)
+        with all_or_nothing(self):
+            rows = self._check_rows(X, y, sample_weight, self.target_type)
+            if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
+                raise ValueError(
+                    "Only one sample has a non-zero weight in sample_weight; centring needs two."
+                )
+            rows, n_covariates = append_covariates(rows, covariates, self.center)
+            progress = FitProgress(self, rows.X, y)
+            outcome = self._task(rows.Y is None).on_rows(
+                rows,
+                n_covariates=n_covariates,
+                progress=progress.phase("rows"),
+                picks=progress.phase("picks"),
+            )
+            self._keep_moments(None if n_covariates else outcome.moments)
+            self._store(outcome)
+            progress.end()
+        return self
+
+    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Add rows to those seen so far, and select anew from all of them.
+
+        Costs a pass over the new rows and a selection from the small matrices. To add many small
+        batches, :meth:`Moments.update` and one :meth:`fit_moments` at the end are cheaper.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in :meth:`fit`, with the columns of the first call. The set of class labels may
+            grow.
+
+        Returns
+        -------
+        self : object
+        """
+        check_parameters(self)
+        if callable(self.kernel):
+            raise ValueError(
+                "A callable kernel needs all rows at once: use fit, or a built-in kernel."
+            )
+        with all_or_nothing(self):
+            first = not hasattr(self, "moments_")
+            if first and hasattr(self, "selected_"):
+                raise ValueError(
+                    "partial_fit cannot go on from a fit that kept no moments (covariates, or "
+                    "references that were factored themselves); start with a clone."
+                )
+            target_type = self.target_type
+            if not first and target_type == "auto":
+                target_type = "continuous" if self.moments_.classes is None else "class"
+            if is_dask(X, y, sample_weight):
+                from projse.engines.dask import DaskRows
+
+                self._partial_fit_elsewhere(DaskRows.of(X, y, sample_weight), target_type)
+                return self
+            rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
+            if first:
+                n_y = reference_columns(rows, self.center)
+                with_xx = self._task(rows.Y is None).keeps_products(n_y)
+            else:
+                with_xx = self.moments_.xx is not None
+            batch = moments_of(
+                rows, with_xx=with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
+            )
+            self._add_moments(batch, y)
+        return self
+
+    def _add_moments(self, batch: Moments, y: Any) -> None:
+        """Add moments to those seen so far, and select anew."""
+        total = self.moments_ + batch if hasattr(self, "moments_") else batch
+        warn_many_classes(total.classes, total.n_samples, self.target_type, y)
+        outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        # Fewer rows than references: their rank is that of the rows, and grows.
+        if outcome.lacks_products and total.n_samples > total.n_y + 1:
+            raise ProductsMissingError(
+                f"partial_fit made {len(outcome.selection.indices)} picks; for more, the products "
+                "of the candidates with each other are needed, and the rows so far were summed "
+                "without them. Begin with partial_fit instead of fit, sum Moments with "
+                "with_xx=True for fit_moments, or use exhausted='stop'."
+            )
+        self._keep_moments(total)
+        self._store(outcome, quiet=True)
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Select from moments alone, wherever they were summed.
+
+        Parameters
+        ----------
+        moments : Moments
+
+        Returns
+        -------
+        self : object
+        """
+        check_parameters(self)
+        if not isinstance(moments, Moments):
+            raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
+        try:
+            check_moments(moments, definite=False)
+        except ValueError as error:
+            raise ValueError(f"moments cannot be those of any rows: {error}.") from error
+        if moments.n_samples < 2:
+            raise ValueError(
+                f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
+            )
+        with all_or_nothing(self):
+            remember_columns(self, moments.n_x, moments.feature_names)
+            self._fit_moments(moments)
+        return self
+
+    def _fit_moments(
+        self,
+        moments: Moments,
+        *,
+        quiet: bool = False,
+        again: Callable[[], Moments] | None = None,
+    ) -> None:
+        """Select from moments of columns that are remembered.
+
+        ``again`` makes another pass, with the products of the candidates.
+        """
+        task = self._task(moments.one_view)
+        outcome = task.on_moments(moments)
+        if outcome.lacks_products and again is not None and task.n_x <= KEPT_COLUMNS:
+            moments = again()
+            outcome = task.on_moments(moments)
+        self._keep_moments(moments)
+        self._store(outcome, quiet=quiet)
+
+    def _fit_rows(self, rows: Rows) -> None:
+        """Select from rows that were checked before, quietly."""
+        remember_columns(self, rows.X.shape[1], rows.feature_names)
+        outcome = self._task(rows.Y is None).on_rows(rows)
+        self._keep_moments(outcome.moments)
+        self._store(outcome, quiet=True)
+
+    def _task(self, one_view: bool) -> Task:
+        return Task.of(self, self.n_features_in_, self._feature_names(), one_view)
+
+    def _keep_moments(self, moments: Moments | None) -> None:
+        if moments is not None:
+            self.moments_ = copy(moments)  # which the caller may go on updating
+        elif hasattr(self, "moments_"):
+            del self.moments_
+
+    def _store(self, outcome: Outcome, *, quiet: bool = False) -> None:
+        selection, wanted = outcome.selection, outcome.plan.n_features
+        n = self.n_features_in_
+        selected = np.asarray(selection.indices, dtype=np.intp)
+        self.selected_ = selected
+        self.scores_ = np.asarray(selection.scores, dtype=np.float64)
+        self.correlations_ = np.sqrt(self.scores_)
+        self.margins_ = np.asarray(selection.margins, dtype=np.float64)
+        self.pvalues_ = np.asarray(selection.pvalues, dtype=np.float64)
+        self.rounds_ = np.asarray(selection.rounds, dtype=np.intp)
+        self.support_ = np.zeros(n, dtype=bool)
+        self.support_[selected] = True
+        self.ranking_ = np.full(n, len(selected) + 1, dtype=np.intp)
+        self.ranking_[selected] = np.arange(1, len(selected) + 1)
+        self.reference_rank_ = selection.reference_rank
+        if quiet:
+            return
+        asked = outcome.plan.significance is None
+        if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
+            why, kind = "nothing that is left adds to them", RankExhaustedWarning
+            if outcome.lacks_products:
+                kind = ProductsMissingWarning
+                why = (
+                    "to look for more, given these, the moments would need the products of the "
+                    "candidates (with_xx=True)"
+                )
+            of_wanted = f" of {wanted}" if asked else ""
+            _warn_caller(f"Selected {len(selected)}{of_wanted} variables: {why}.", kind)

@@ -1,0 +1,518 @@
+"""TwoViewProjSe: selection on both sides of two views at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags, _safe_indexing, check_array, check_consistent_length
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.projse import ProjSe
+from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
+from projse.metrics.canonical_blocks import CanonicalBlocks
+from projse.moments.sums import Moments, moments_of
+from projse.moments.views import restricted, swapped
+from projse.parameters import is_whole
+from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
+from projse.sources.targets import column_names
+
+Array = NDArray[Any]
+
+_SHARED = (
+    *("kernel", "degree", "coef0", "gamma", "center", "scale", "center_kernel"),
+    *("alpha", "rank", "tol", "exhausted", "round_size", "significance", "n_jobs", "batch_size"),
+)
+
+
+class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Select variables of X that explain Y, and variables of Y that explain X.
+
+    Both selections come from one set of moments, so the rows are read once. How much the selected
+    variables share is measured by their canonical correlations, for growing sets, on the rows of
+    the fit or on others.
+
+    Parameters
+    ----------
+    n_features_to_select : int, float, "auto", None or a pair of these, default=None
+        How many to select, on both sides or as ``(n_x, n_y)``. See :class:`ProjSe`.
+    kernel, degree, coef0, gamma, center, scale, center_kernel
+        Kernel between variables; see :class:`ProjSe`.
+    alpha, rank, tol, exhausted, round_size, significance
+        Of both selections; see :class:`ProjSe`.
+    x_include, y_include, x_exclude, y_exclude : sequence of int or str, default=None
+        Columns that come first, and columns that are never picked.
+    n_jobs, batch_size
+        Of the pass over the rows; see :class:`ProjSe`.
+
+    Attributes
+    ----------
+    x_selected_, y_selected_ : ndarray of int
+        Indices in the order of selection.
+    x_scores_, y_scores_ : ndarray
+        Squared projection norms when picked, in [0, 1].
+    x_selected_names_, y_selected_names_ : ndarray of str
+        Names in the order of selection; x0, x1, … and y0, y1, … where the columns have none.
+    x_selector_, y_selector_ : ProjSe
+        The two selections, with all that is known of them (margins, p-values, rounds, …).
+    canonical_correlations_ : ndarray
+        All canonical correlations of the selected variables, on the rows of the fit.
+    moments_ : Moments
+        Of all variables, where one set of moments served both sides.
+    selected_moments_ : Moments
+        Of the selected variables, in the order of selection.
+    n_features_in_, n_y_features_in_ : int
+    feature_names_in_, y_feature_names_in_ : ndarray of str
+        Where the views have names.
+
+    Notes
+    -----
+    With fewer rows than variables and the linear kernel the two sides are fitted one after the
+    other from the rows, and no n × n matrix is made.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse import TwoViewProjSe
+    >>> rng = np.random.default_rng(0)
+    >>> shared = rng.normal(size=(300, 2))
+    >>> X, Y = rng.normal(size=(300, 6)), rng.normal(size=(300, 5))
+    >>> X[:, [1, 4]] += 3 * shared
+    >>> Y[:, [0, 3]] += 3 * shared
+    >>> model = TwoViewProjSe(2).fit(X, Y)
+    >>> sorted(model.x_selected_.tolist()), sorted(model.y_selected_.tolist())
+    ([1, 4], [0, 3])
+    >>> model.canonical_correlation_path().shape
+    (2,)
+    """
+
+    def __init__(
+        self,
+        n_features_to_select: Any = None,
+        *,
+        kernel: str | Callable[[Array, Array], Any] = "linear",
+        degree: int = 3,
+        coef0: float = 0.0,
+        gamma: float | str = "mean_distance",
+        center: bool = True,
+        scale: bool = True,
+        center_kernel: bool = False,
+        alpha: float = 0.0,
+        rank: int | float | None = None,
+        tol: float | None = None,
+        exhausted: str = "residual",
+        round_size: int | None = None,
+        x_include: Any = None,
+        y_include: Any = None,
+        x_exclude: Any = None,
+        y_exclude: Any = None,
+        significance: float = 0.05,
+        n_jobs: int | None = None,
+        batch_size: int | None = None,
+    ) -> None:
+        self.n_features_to_select = n_features_to_select
+        self.kernel = kernel
+        self.degree = degree
+        self.coef0 = coef0
+        self.gamma = gamma
+        self.center = center
+        self.scale = scale
+        self.center_kernel = center_kernel
+        self.alpha = alpha
+        self.rank = rank
+        self.tol = tol
+        self.exhausted = exhausted
+        self.round_size = round_size
+        self.x_include = x_include
+        self.y_include = y_include
+        self.x_exclude = x_exclude
+        self.y_exclude = y_exclude
+        self.significance = significance
+        self.n_jobs = n_jobs
+        self.batch_size = batch_size
+
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+        """Select on both sides.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n_samples, n_x)
+            Dask arrays and data frames are summed by their workers.
+        Y : array-like or sparse matrix of shape (n_samples, n_y)
+            Numbers, at least two columns a view.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight 2 counts as the row twice, weight 0 as the row gone.
+
+        Returns
+        -------
+        self : object
+        """
+        if Y is None:
+            raise ValueError(
+                "TwoViewProjSe requires y to be passed, but the target y is None: it is the second "
+                "view. With one view, use ProjSe."
+            )
+        if is_dask(X, Y, sample_weight):
+            return self.fit_moments(self._distributed_moments(X, Y, sample_weight))
+        x_selector, y_selector = self._selectors()
+        with all_or_nothing(self):
+            x_names, y_names = column_names(X), column_names(Y)
+            refuse_non_numeric_columns(X, "X")
+            refuse_non_numeric_columns(Y, "Y")
+            x_frame, y_frame = X, Y
+            X = validate_data(self, X, **_CHECKS)
+            Y = check_array(Y, input_name="Y", **_CHECKS)
+            check_consistent_length(X, Y)
+            self._remember(X.shape[1], Y.shape[1], y_names)
+            fat = X.shape[0] < max(X.shape[1], Y.shape[1]) and self.kernel == "linear"
+            if fat or callable(self.kernel):
+                self._forget("moments_")
+                x_selector.fit(x_frame, Y, sample_weight)
+                y_selector.fit(y_frame, X, sample_weight)
+                moments = self._moments(
+                    X[:, x_selector.selected_], Y[:, y_selector.selected_], sample_weight
+                )
+            else:
+                self.moments_ = self._moments(X, Y, sample_weight, x_names, y_names)
+                moments = self._select(self.moments_, x_selector, y_selector)
+            self._store(x_selector, y_selector, moments)
+        return self
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Select on both sides from moments alone, wherever they were summed.
+
+        Parameters
+        ----------
+        moments : Moments
+            With the products of the candidates (``with_xx=True``).
+
+        Returns
+        -------
+        self : object
+        """
+        x_selector, y_selector = self._selectors()
+        if not isinstance(moments, Moments):
+            raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
+        if moments.classes is not None:
+            raise ValueError(
+                "These moments hold class labels, which are no variables to select from; use "
+                "ProjSe, or sum them with target_type='continuous'."
+            )
+        with all_or_nothing(self):
+            remember_columns(self, moments.n_x, moments.feature_names)
+            self._remember(moments.n_x, moments.n_y, moments.target_names)
+            selected = self._select(moments, x_selector, y_selector)
+            self.moments_ = moments
+            self._store(x_selector, y_selector, selected)
+        return self
+
+    def transform(self, X: Any, Y: Any = None) -> Any:
+        """Keep the selected columns, in the order they have in the views.
+
+        Parameters
+        ----------
+        X : array-like, data frame or sparse matrix of shape (n_samples, n_x)
+        Y : the same of shape (n_samples, n_y), default=None
+
+        Returns
+        -------
+        X_selected, or (X_selected, Y_selected) where Y is given
+            Of the kind that was passed: data frames stay data frames. ``set_output`` makes data
+            frames of both.
+        """
+        check_is_fitted(self, "x_selected_")
+        asked = output_config(self)
+        if asked != "default" and is_dask(X, Y):
+            raise ValueError(NO_OUTPUT_OF_DASK)
+        x = self._columns(X, "X")
+        if Y is None:
+            return x
+        check_consistent_length(*(view for view in (X, Y) if not is_dask(view)))
+        # scikit-learn wraps the first of a pair; the second is wrapped by a transformer of its own.
+        return x, _SecondView(self).set_output(transform=asked).transform(Y)
+
+    def fit_transform(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
+        """Fit, and return the selected columns of both views, as a pair.
+
+        So do the two-view estimators of scikit-learn (:mod:`sklearn.cross_decomposition`). In the
+        middle of a pipeline, where one view must come out, use :class:`ProjSe`.
+        """
+        return self.fit(X, Y, sample_weight).transform(X, Y)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Return the names of the columns of X that ``transform`` keeps, in its order.
+
+        Those of Y are ``y_selected_names_``, in the order of selection.
+
+        Parameters
+        ----------
+        input_features : sequence of str, default=None
+            Names of all columns of X, where the fit had none; else x0, x1, ….
+
+        Returns
+        -------
+        ndarray of str
+        """
+        check_is_fitted(self, "x_selected_")
+        names: Array = self.x_selector_.get_feature_names_out(input_features)
+        return names
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        tags.target_tags.two_d_labels = True
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = False
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def canonical_correlation_path(
+        self,
+        X: Any = None,
+        Y: Any = None,
+        sample_weight: Any = None,
+        *,
+        sizes: Sequence[int] | None = None,
+        n_components: int | None = 1,
+    ) -> Array:
+        """Canonical correlations of the first k selected variables of each side, for growing k.
+
+        Parameters
+        ----------
+        X, Y : array-like or sparse matrix, default=None
+            Held-out rows, with all columns: the combinations that correlate most are found on the
+            rows of the fit, and their correlation is measured here. None: the rows of the fit.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Of the held-out rows.
+        sizes : sequence of int, default=None
+            Which k; None: 1, 2, … up to the larger of the two selections. A side that has fewer
+            takes all of its variables.
+        n_components : int or None, default=1
+            How many canonical correlations; None: all.
+
+        Returns
+        -------
+        ndarray of shape (n_sizes,) or (n_sizes, n_components)
+            Of the first one, or of several: NaN where there are fewer.
+
+        Notes
+        -----
+        From moments alone, so the cost does not depend on the number of rows of the fit. On the
+        rows of the fit it grows with k by itself; on held-out rows it may fall, and be negative.
+        """
+        blocks, n_x, n_y = self._blocks(X, Y, sample_weight)
+        chosen = _sizes(sizes, max(n_x, n_y), "sizes")
+        if n_components is not None and (not is_whole(n_components) or n_components < 1):
+            raise ValueError(f"n_components={n_components!r} must be a number from 1, or None.")
+        pairs = [(min(k, n_x), min(k, n_y)) for k in chosen]
+        if n_components == 1:
+            return np.array([blocks.first([i], [j])[0, 0] for i, j in pairs])
+        width = min(n_x, n_y) if n_components is None else n_components
+        out = np.full((len(pairs), width), np.nan)
+        for row, (i, j) in zip(out, pairs, strict=True):
+            values = blocks.all(i, j)[:width]
+            row[: len(values)] = values
+        return out
+
+    def canonical_correlation_grid(
+        self,
+        X: Any = None,
+        Y: Any = None,
+        sample_weight: Any = None,
+        *,
+        x_sizes: Sequence[int] | None = None,
+        y_sizes: Sequence[int] | None = None,
+    ) -> Array:
+        """First canonical correlation for all pairs of growing sets, as in the paper.
+
+        Parameters
+        ----------
+        X, Y, sample_weight
+            Held-out rows; see :meth:`canonical_correlation_path`.
+        x_sizes, y_sizes : sequence of int, default=None
+            How many of the selected variables of each side; None: 1, 2, … up to all.
+
+        Returns
+        -------
+        ndarray of shape (n_x_sizes, n_y_sizes)
+        """
+        blocks, n_x, n_y = self._blocks(X, Y, sample_weight)
+        return blocks.first(_sizes(x_sizes, n_x, "x_sizes"), _sizes(y_sizes, n_y, "y_sizes"))
+
+    def _selectors(self) -> tuple[ProjSe, ProjSe]:
+        wanted = self.n_features_to_select
+        if isinstance(wanted, list | tuple):
+            if len(wanted) != 2:
+                raise ValueError(
+                    f"n_features_to_select={wanted!r} must be one number or a pair (n_x, n_y)."
+                )
+            n_x, n_y = wanted
+        else:
+            n_x = n_y = wanted
+        shared = {name: getattr(self, name) for name in _SHARED}
+        shared["target_type"] = "continuous"
+        return (
+            ProjSe(n_x, include=self.x_include, exclude=self.x_exclude, **shared),
+            ProjSe(n_y, include=self.y_include, exclude=self.y_exclude, **shared),
+        )
+
+    def _remember(self, n_x: int, n_y: int, y_names: Sequence[str] | None) -> None:
+        for label, n in (("X", n_x), ("Y", n_y)):
+            if n < 2:
+                raise ValueError(
+                    f"{label} has one column (n_features=1), and two views need at least two each "
+                    "to select from; with one output, use ProjSe."
+                )
+        self.n_y_features_in_ = n_y
+        self._forget("y_feature_names_in_")
+        if y_names is not None:
+            self.y_feature_names_in_ = np.array(y_names, dtype=object)
+
+    def _moments(
+        self,
+        X: Any,
+        Y: Any,
+        sample_weight: Any,
+        x_names: tuple[str, ...] | None = None,
+        y_names: tuple[str, ...] | None = None,
+    ) -> Moments:
+        rows = make_rows(X, Y, sample_weight, target_type="continuous", feature_names=x_names)
+        rows.target_names = y_names
+        return moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
+
+    def _distributed_moments(self, X: Any, Y: Any, sample_weight: Any) -> Moments:
+        """Sum on the workers of Dask."""
+        from projse.engines.dask import dask_moments
+
+        return dask_moments(
+            X,
+            Y,
+            sample_weight,
+            with_xx=True,
+            target_type="continuous",
+            n_jobs=self.n_jobs,
+            batch_size=self.batch_size,
+        )
+
+    def _select(self, moments: Moments, x_selector: ProjSe, y_selector: ProjSe) -> Moments:
+        """Select on both sides; return the moments of what was selected."""
+        x_selector.fit_moments(moments)
+        y_selector.fit_moments(swapped(moments))
+        return restricted(moments, x_selector.selected_, y_selector.selected_)
+
+    def _store(self, x_selector: ProjSe, y_selector: ProjSe, moments: Moments) -> None:
+        self.x_selector_, self.y_selector_ = x_selector, y_selector
+        self.x_selected_, self.y_selected_ = x_selector.selected_, y_selector.selected_
+        self.x_scores_, self.y_scores_ = x_selector.scores_, y_selector.scores_
+        x_names = getattr(self, "feature_names_in_", None)
+        y_names = getattr(self, "y_feature_names_in_", None)
+        self.x_selected_names_ = _names(x_names, "x", self.x_selected_)
+        self.y_selected_names_ = _names(y_names, "y", self.y_selected_)
+        self.selected_moments_ = moments
+        n_x, n_y = len(self.x_selected_), len(self.y_selected_)
+        self.canonical_correlations_ = CanonicalBlocks(moments, self.center).all(n_x, n_y)
+
+    def _blocks(self, X: Any, Y: Any, sample_weight: Any) -> tuple[CanonicalBlocks, int, int]:
+        check_is_fitted(self, "x_selected_")
+        if (X is None) != (Y is None):
+            missing = "X" if X is None else "Y"
+            raise ValueError(f"{missing} is None: held-out rows need both views.")
+        n_x, n_y = len(self.x_selected_), len(self.y_selected_)
+        if not n_x or not n_y:
+            side = "X" if not n_x else "Y"
+            raise ValueError(f"No variable of {side} was selected, so nothing can correlate.")
+        held_out = None
+        if X is not None:
+            x, y = self._columns(X, "X"), self._columns(Y, "Y")
+            if is_dask(x, y, sample_weight):
+                moments = self._distributed_moments(x, y, sample_weight)
+            else:
+                x, y = check_array(x, **_CHECKS), check_array(y, input_name="Y", **_CHECKS)
+                check_consistent_length(x, y)
+                moments = self._moments(x, y, sample_weight)
+            held_out = restricted(moments, _places(self.x_selected_), _places(self.y_selected_))
+        return CanonicalBlocks(self.selected_moments_, self.center, held_out), n_x, n_y
+
+    def _columns(self, A: Any, label: str) -> Any:
+        """Return the selected columns, in the order they have, of a view that fits."""
+        selector, selected = self.x_selector_, self.x_selected_
+        if label == "Y":
+            selector, selected = self.y_selector_, self.y_selected_
+        n, fitted = selector.n_features_in_, getattr(selector, "feature_names_in_", None)
+        if is_dask(A):
+            from projse.engines.dask import select_columns
+
+            support = np.isin(np.arange(n), selected)
+            return select_columns(A, support, None if fitted is None else tuple(fitted))
+        refuse_non_numeric_columns(A, label)
+        checks = _CHECKS | {"ensure_all_finite": True, "ensure_min_samples": 1}
+        checked = check_array(A, input_name=label, **checks)
+        given = column_names(A)
+        if label == "X":
+            validate_data(self, A, reset=False, skip_check_array=True)
+        elif checked.shape[1] != n:
+            raise ValueError(
+                f"Y has {checked.shape[1]} features, but {type(self).__name__} is expecting {n} "
+                "features in Y."
+            )
+        elif given is not None and fitted is not None and given != tuple(fitted):
+            a, b = next((a, b) for a, b in zip(given, fitted, strict=True) if a != b)
+            raise ValueError(f"Y has column {a!r} where the fit had {b!r}.")
+        frame = hasattr(A, "columns")
+        return _safe_indexing(A if frame else checked, np.sort(selected), axis=1)
+
+    def _forget(self, attribute: str) -> None:
+        if hasattr(self, attribute):
+            delattr(self, attribute)
+
+
+class _SecondView(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """The columns of Y that a fitted estimator keeps, for scikit-learn to wrap in its frames."""
+
+    def __init__(self, views: TwoViewProjSe) -> None:
+        self.views = views
+
+    def transform(self, Y: Any) -> Any:
+        return self.views._columns(Y, "Y")
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        names = getattr(self.views, "y_feature_names_in_", None)
+        return _names(names, "y", np.sort(self.views.y_selected_))
+
+
+_CHECKS: dict[str, Any] = {
+    "accept_sparse": ("csr", "csc"),
+    "dtype": "numeric",
+    "ensure_all_finite": False,
+    "ensure_min_samples": 2,
+}
+
+
+def _names(names: Array | None, prefix: str, selected: Array) -> Array:
+    """Return the names of the selected columns, made up where there are none."""
+    if names is not None:
+        return names[selected]
+    return np.array([f"{prefix}{j}" for j in selected], dtype=object)
+
+
+def _places(selected: Array) -> Array:
+    """Return where each selected column is among the selected ones in the order of the view."""
+    return np.argsort(np.argsort(selected))
+
+
+def _sizes(sizes: Sequence[int] | None, most: int, parameter: str) -> list[int]:
+    if sizes is None:
+        return list(range(1, most + 1))
+    chosen = list(sizes)
+    for size in chosen:
+        if not is_whole(size) or not 1 <= size <= most:
+            raise ValueError(
+                f"{parameter} holds {size!r}; {most} variables were selected, so sizes go from 1 "
+                f"to {most}."
+            )
+    return [int(size) for size in chosen]

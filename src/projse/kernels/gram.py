@@ -1,0 +1,206 @@
+"""Linear Gram matrices of the variables, read off moments.
+
+What the kernels need of the rows: ``G_YY``, ``G_YX``, the diagonal of ``G_XX``, and rows of
+``G_XX`` on demand. Means and sparse storage stay implicit: ``G_YX = base + a bᵀ``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse.moments.accumulate import accumulate_dense
+from projse.moments.sparse_products import centred_cross
+from projse.moments.sums import ROUNDING, Moments
+from projse.sources.rows import SMALLEST_SQUARES, Rows, refuse_overflow, refuse_vanishing
+
+Array = NDArray[Any]
+XRows = Callable[[Array, Array | None], Array]
+
+COPY_ELEMENTS = 1 << 23
+"""Candidates of up to this many values (64 MiB) are copied once to serve rows of ``G_XX``."""
+
+
+@dataclass
+class LinearGram:
+    """Inner products of the variables over the samples.
+
+    Attributes
+    ----------
+    yy : ndarray of shape (n_y, n_y)
+    yx : ndarray or csc_array of shape (n_y, n_x)
+        ``G_YX`` less its rank-one part.
+    a, b : ndarray of shape (n_y,), (n_x,) or None
+        The rank-one part ``a bᵀ`` of ``G_YX``, where means are kept apart.
+    xx_diag : ndarray of shape (n_x,)
+        Squared norms; exactly 0 for a variable that is constant up to rounding.
+    x_rows : callable or None
+        Rows of ``G_XX`` for given indices, at all columns (None) or at some, as a new array.
+    narrow_x_rows : bool
+        Whether some columns of those rows cost less than all.
+    eps : float
+        Unit roundoff of the entries.
+    """
+
+    yy: Array
+    yx: Any
+    a: Array | None
+    b: Array | None
+    xx_diag: Array
+    x_rows: XRows | None
+    eps: float
+    narrow_x_rows: bool = False
+
+    @property
+    def n_x(self) -> int:
+        """Number of candidates."""
+        return len(self.xx_diag)
+
+    @property
+    def n_y(self) -> int:
+        """Number of references."""
+        return len(self.yy)
+
+    def block(self, columns: Any) -> Array:
+        """Return columns of ``G_YX`` as a new dense array of shape (n_y, k)."""
+        part = self.yx[:, columns]
+        dense = part.toarray() if sp.issparse(part) else np.array(part)
+        if self.a is not None and self.b is not None:
+            dense += np.multiply.outer(self.a, self.b[columns])
+        return dense
+
+    def left(self, w: Array) -> Array:
+        """Return ``wᵀ G_YX``, shape (n_x,): one read of the matrix."""
+        product: Array = self.yx.T @ w if sp.issparse(self.yx) else w @ self.yx
+        if self.a is not None and self.b is not None:
+            product = product + (w @ self.a) * self.b
+        return product
+
+
+def gram_of(
+    moments: Moments, center: bool, rows: Rows | None = None, *, whole_reference: bool = True
+) -> LinearGram:
+    """Read the Gram matrices off moments; ``rows`` serve ``G_XX`` where the moments lack it.
+
+    With one view, ``whole_reference=False`` leaves the references out: a search by rows of
+    ``G_XX`` does without them.
+    """
+    w = moments.sum_weights
+    x_mean = moments.x_mean
+    xx_diag = _squared_norms(moments, "X", center)
+    x_rows: XRows | None = None
+    if moments.xx is not None:
+        xx = moments.xx
+
+        def x_rows(indices: Array, columns: Array | None) -> Array:
+            everywhere = slice(None) if columns is None else columns
+            part: Array = xx[indices][:, everywhere]
+            if not center:
+                part += w * np.outer(x_mean[indices], x_mean[everywhere])
+            return part
+
+    elif rows is not None:
+        x_rows = _products_on_demand(rows, moments, center)
+    narrow = moments.xx is not None or (rows is not None and _small_enough_to_copy(rows))
+    if moments.y_mean is None:
+        if not whole_reference:
+            none = np.empty((0, moments.n_x))
+            return LinearGram(none[:, :0], none, None, None, xx_diag, x_rows, moments.eps, narrow)
+        assert moments.xx is not None
+        own = moments.xx if center else moments.xx + w * np.outer(x_mean, x_mean)
+        return LinearGram(own, own, None, None, xx_diag, x_rows, moments.eps, narrow)
+    assert moments.yy is not None
+    y_mean, yy = moments.y_mean, moments.yy
+    norms = _squared_norms(moments, "y", center)
+    if not center:
+        yy = yy + w * np.outer(y_mean, y_mean)
+    elif (norms == 0).any():
+        yy = yy * np.outer(norms > 0, norms > 0)
+    sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
+    a, b = (sign * w * y_mean, x_mean) if sign else (None, None)
+    return LinearGram(yy, moments.yx, a, b, xx_diag, x_rows, moments.eps, narrow)
+
+
+def refuse_vanishing_squares(moments: Moments) -> None:
+    """Refuse moments of which a column is not constant, but without squares to go by."""
+    for label in ("X",) if moments.one_view else ("X", "y"):
+        _squared_norms(moments, label, center=True)
+
+
+def _squared_norms(moments: Moments, label: str, center: bool) -> Array:
+    """Squared norms of the variables, with 0 for those whose spread is within rounding.
+
+    Rounding comes from means, which are known to their last digits and which sums of batches are
+    about, or from a larger sum that rows were taken out of. The values themselves are exact: a
+    spread of a few units in their last place is one. Squares that leave the range are refused.
+    """
+    w = moments.sum_weights
+    if label == "X":
+        centred, mean, peak = moments.xx_diag, moments.x_mean, moments.x_peak
+        names = moments.feature_names
+    else:
+        assert moments.yy is not None and moments.y_mean is not None
+        centred, mean, peak = np.diag(moments.yy), moments.y_mean, moments.y_peak
+        names = moments.target_names
+    if not center:
+        with np.errstate(over="ignore"):
+            norms: Array = centred + w * mean**2
+        refuse_overflow(norms, label, names)
+        refuse_vanishing((norms < SMALLEST_SQUARES) & ((norms > 0) | (mean != 0)), label, names)
+        return norms
+    with np.errstate(over="ignore"):
+        rounding = w * (4 * np.finfo(np.float64).eps * mean) ** 2
+    if peak is not None:
+        rounding = np.maximum(rounding, ROUNDING * moments.eps * peak)
+    norms = np.where(centred > rounding, centred, 0.0)
+    refuse_vanishing((norms > 0) & (norms < SMALLEST_SQUARES), label, names)
+    return norms
+
+
+def _products_on_demand(rows: Rows, moments: Moments, center: bool) -> XRows:
+    """Rows of ``G_XX`` from the data: from a centred copy when it is small, else by a pass."""
+    x_mean, w = moments.x_mean, moments.sum_weights
+
+    @cache
+    def variables() -> Array:
+        """Centred variables, each contiguous, so that some of them are gathered fast."""
+        data = rows.counted()
+        mean = x_mean[:, None] if center else 0.0
+        copy = np.subtract(data.X.T, mean, dtype=np.float64, order="C")
+        if data.weight is not None:
+            copy *= np.sqrt(data.weight)
+        return copy
+
+    def x_rows(indices: Array, columns: Array | None) -> Array:
+        if _small_enough_to_copy(rows):
+            others = variables() if columns is None else variables()[columns]
+            product: Array = variables()[indices] @ others.T
+            return product
+        if rows.is_sparse:
+            data = rows.counted()
+            part = centred_cross(
+                data.X[:, indices], data.X, x_mean[indices], x_mean, data.weight, w
+            )
+        else:
+            # In float64 where the moments are: the squares of these values leave float32.
+            double = np.dtype(np.float64) if moments.eps < np.finfo(np.float32).eps else None
+            sums, x_shift, y_shift = accumulate_dense(
+                rows.X, rows.X[:, indices], rows.weight, dtype=double
+            )
+            part = sums.yx
+            part -= w * np.outer(x_mean[indices] - y_shift, x_mean - x_shift)
+        if not center:
+            part += w * np.outer(x_mean[indices], x_mean)
+        return part if columns is None else part[:, columns]
+
+    return x_rows
+
+
+def _small_enough_to_copy(rows: Rows) -> bool:
+    return not rows.is_sparse and rows.X.size <= COPY_ELEMENTS

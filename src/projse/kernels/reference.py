@@ -1,0 +1,178 @@
+"""An orthonormal basis of the references, from the rows themselves.
+
+A Gram matrix squares the condition number of Y: directions below 1e-8 of the largest are lost in
+it. A factorisation of Y keeps them, and with fewer rows than references it is also the cheaper
+one. The basis then takes the place of Y in the moments, with ``K_YY = I``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse.kernels.gram import gram_of
+from projse.moments.sums import Moments
+from projse.search.coordinates import default_tol
+from projse.sources.rows import (
+    Rows,
+    refuse_non_finite,
+    refuse_overflow,
+    refuse_vanishing,
+    vanishing,
+)
+
+Array = NDArray[Any]
+
+
+def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
+    """Replace the references by orthonormal columns that span the same space.
+
+    Parameters
+    ----------
+    rows : Rows
+        Dense references; None (one view) takes the candidates.
+    center : bool
+        Subtract the weighted means.
+
+    Returns
+    -------
+    rows : Rows
+        Without rows of weight 0, with references of shape (m, r).
+    values : ndarray of shape (r,)
+        Singular values of the normalised references, which ridge, rank and tol go by.
+
+    Notes
+    -----
+    QR of the m × q references and the SVD of the triangle: ``2 m q² + O(q³)`` flops for m ≥ q,
+    ``O(m² q)`` for m < q; one copy of Y.
+    """
+    rows = rows.counted()
+    source = rows.X if rows.Y is None else rows.Y
+    if sp.issparse(source):
+        source = source.toarray()
+    Y = np.array(source, dtype=np.float64, order="F")
+    label, names = ("X", rows.feature_names) if rows.Y is None else ("y", rows.target_names)
+    if not np.isfinite(Y).all():
+        refuse_non_finite(source, label, names)
+    weight = rows.weight
+    if center:
+        # A second subtraction takes out what rounding of a large mean left.
+        for _ in range(2):
+            mean = np.average(Y, axis=0, weights=weight)
+            Y -= mean
+    root = None if weight is None else np.sqrt(weight)[:, None]
+    if root is not None:
+        Y *= root
+    dtype = source.dtype if source.dtype.kind == "f" else np.float64
+    stored = float(np.finfo(dtype).eps)
+    largest_value = np.abs(source).max(axis=0).astype(np.float64)
+    with np.errstate(over="ignore"):
+        norms = np.sqrt(np.einsum("ij,ij->j", Y, Y))
+    refuse_overflow(norms, label, names)
+    # Stored values are exact; the means that were subtracted are known to their last digits.
+    digits = 4 * np.finfo(np.float64).eps * largest_value
+    live = norms > digits * (np.sqrt(len(Y)) if center else 0.0)
+    refuse_vanishing(vanishing(source, norms**2, center), label, names)
+    live &= norms > 0
+    # Stored values are known to their unit roundoff, of which a large mean makes a large share.
+    known_to = stored * _lengths(source, weight)[live] / norms[live]
+    Y = Y[:, live] / norms[live]
+    m, q = Y.shape
+    if m > 2 * q:
+        basis, triangle = scipy.linalg.qr(Y, mode="economic", overwrite_a=True, check_finite=False)
+        inner, values, V = scipy.linalg.svd(triangle, full_matrices=False, check_finite=False)
+        U = basis @ inner
+    else:
+        U, values, V = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)
+    known = values > np.linalg.norm(16 * V * known_to, axis=1)
+    if q:
+        known &= values > singular_cut(m, q, stored) * values[0]
+    U = U[:, known]
+    if root is not None:
+        U = U / root
+    basis_rows = replace(rows, Y=np.ascontiguousarray(U), target_names=None, classes=None)
+    return basis_rows, values[known]
+
+
+def _lengths(Y: Array, weight: Array | None) -> Array:
+    """Norms of the columns as they are stored, means and all."""
+    w = np.ones(len(Y)) if weight is None else weight
+    lengths: Array = np.sqrt(np.einsum("i,ij,ij->j", w, Y, Y, dtype=np.float64))
+    return lengths
+
+
+def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:
+    """Tell whether the Gram matrix of dense references hides directions that the rows have.
+
+    A well-conditioned Gram matrix loses nothing. An exactly dependent set of references
+    (indicators, sums, copies) has eigenvalues of rounding size and loses nothing either: the rows,
+    multiplied by those eigenvectors, give zero. Everything in between does.
+
+    Notes
+    -----
+    A Cholesky factorisation settles the common case; else one eigendecomposition and, for
+    eigenvalues of rounding size, one pass over Y.
+    """
+    gram = gram_of(moments, center)
+    norms = np.sqrt(np.diag(gram.yy))
+    live = np.flatnonzero(norms > 0)
+    K = gram.yy[np.ix_(live, live)] / np.outer(norms[live], norms[live])
+    if not len(K):
+        return False
+    doubtful = np.sqrt(moments.eps)
+    if _reciprocal_condition(K) > doubtful:
+        return False
+    values, vectors = scipy.linalg.eigh(K, check_finite=False)
+    small = values < doubtful * values[-1]
+    if not small.any():
+        return False
+    null = values <= default_tol(len(K), moments.eps) * values[-1]
+    if (small & ~null).any():
+        return True
+    data = rows.counted()
+    source = data.X if data.Y is None else data.Y
+    m = len(source)
+    combination = np.zeros((source.shape[1], int(null.sum())))
+    combination[live] = vectors[:, null] / norms[live][:, None]
+    mean = moments.x_mean if moments.y_mean is None else moments.y_mean
+    shift = mean if center else np.zeros_like(mean)
+    lengths = np.zeros(combination.shape[1])
+    sums = np.zeros(combination.shape[1])
+    for start in range(0, m, 4096):
+        part = slice(start, start + 4096)
+        image = np.subtract(source[part], shift, dtype=np.float64) @ combination
+        w = np.ones(len(image)) if data.weight is None else data.weight[part]
+        lengths += w @ (image * image)
+        sums += w @ image
+    if center:
+        lengths -= sums**2 / moments.sum_weights
+    # Rounding of the stored values, which a large mean magnifies, and of a basis made from them.
+    offset = np.abs(shift[live]) * np.sqrt(moments.sum_weights) / norms[live]
+    stored = 4 * moments.eps * (1.0 + float(offset.max())) * len(K)
+    cut = singular_cut(m, len(K), moments.eps) * np.sqrt(values[-1])
+    return bool((np.sqrt(np.maximum(lengths, 0.0)) > cut + stored).any())
+
+
+def singular_cut(m: int, q: int, stored: float) -> float:
+    """Relative size below which a singular value of m × q references is rounding.
+
+    The arithmetic is in float64, but values stored with unit roundoff ``stored`` are known no
+    better than that.
+    """
+    eps = float(np.finfo(np.float64).eps)
+    return max(max(m, q, 64) * eps, 4 * stored if stored > eps else 0.0)
+
+
+def _reciprocal_condition(K: Array) -> float:
+    """Estimate of 1/κ in the 1-norm; 0 where K is not positive definite to working precision."""
+    potrf, pocon = scipy.linalg.get_lapack_funcs(("potrf", "pocon"), (K,))
+    triangle, failed = potrf(K)
+    if failed:
+        return 0.0
+    rcond, _ = pocon(triangle, np.linalg.norm(K, 1))
+    return float(rcond)

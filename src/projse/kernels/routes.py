@@ -1,0 +1,221 @@
+"""From rows to kernel matrices, by the cheapest route that loses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.kernels.gram import LinearGram, gram_of
+from projse.kernels.kernel import CallableGram, CentredGram, ElementwiseGram, FeatureGram, Kernel
+from projse.kernels.reference import gram_loses_directions, orthonormal_reference
+from projse.moments.accumulate import Progress
+from projse.moments.sums import Moments, moments_of
+from projse.sources.rows import (
+    Rows,
+    VanishingSquaresError,
+    refuse_non_finite,
+    refuse_overflow,
+    refuse_vanishing,
+    vanishing,
+    without_vanishing,
+)
+
+Array = NDArray[Any]
+
+CHEAP_PRODUCTS = 1 << 28
+"""Products of all candidates that take at most this many multiplications are made at once, so that
+more rows can be added to the moments later."""
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """What the kernel sees of the variables, and the kernel."""
+
+    kernel: str | Callable[[Array, Array], Any] = "linear"
+    degree: int = 3
+    coef0: float = 0.0
+    gamma: float | str = "mean_distance"
+    center: bool = True
+    scale: bool = True
+    center_kernel: bool = False
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether scores are plain squared correlations with the reference space."""
+        return self.kernel == "linear" and not self.center_kernel
+
+
+@dataclass
+class Route:
+    """Kernel matrices, and the moments they come from.
+
+    ``spectrum`` holds the singular values of Y where an orthonormal basis took its place.
+    """
+
+    gram: FeatureGram
+    moments: Moments | None
+    spectrum: Array | None = None
+
+
+def from_moments(
+    moments: Moments,
+    spec: KernelSpec,
+    *,
+    rows: Rows | None = None,
+    whole_reference: bool = True,
+    n_covariates: int = 0,
+) -> FeatureGram:
+    """Apply an elementwise kernel to the Gram matrices of moments."""
+    if callable(spec.kernel):
+        raise ValueError(
+            "A callable kernel needs the rows, which moments do not keep; call fit(X, y) instead."
+        )
+    gram = gram_of(moments, spec.center, rows, whole_reference=whole_reference)
+    return from_gram(gram, spec, n_covariates=n_covariates)
+
+
+def from_gram(gram: LinearGram, spec: KernelSpec, *, n_covariates: int = 0) -> FeatureGram:
+    """Apply an elementwise kernel to linear Gram matrices."""
+    assert isinstance(spec.kernel, str)
+    kernel = Kernel(spec.kernel, spec.degree, spec.coef0)
+    feature_gram = ElementwiseGram(gram, kernel, spec.scale, n_covariates).with_gamma(spec.gamma)
+    return CentredGram(feature_gram) if spec.center_kernel else feature_gram
+
+
+def from_rows(rows: Rows, spec: KernelSpec, **options: Any) -> Route:
+    """Choose a route for rows in memory, as :func:`_route` has it.
+
+    Columns whose squares vanish are multiplied by powers of two, which is exact and which a scaled
+    or linear kernel does not see. The moments of such columns are not handed on: they would not
+    add up with others.
+    """
+    try:
+        return _route(rows, spec, **options)
+    except VanishingSquaresError:
+        if not (spec.scale or spec.is_linear):
+            raise
+    return replace(_route(without_vanishing(rows), spec, **options), moments=None)
+
+
+def _route(
+    rows: Rows,
+    spec: KernelSpec,
+    *,
+    whole_reference: bool = False,
+    solver: str = "auto",
+    n_conditioned: int = 0,
+    n_covariates: int = 0,
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+    progress: Progress | None = None,
+) -> Route:
+    """Choose a route for rows in memory.
+
+    Parameters
+    ----------
+    whole_reference : bool
+        With one view, make the whole Gram matrix of the references too: it will be factored.
+    n_conditioned : int
+        How many candidates may be conditioned on, at most: decides whether all of ``G_XX`` is
+        summed in the same pass.
+    n_covariates : int
+        How many of the last references are covariates.
+    """
+    if spec.center_kernel and n_covariates:
+        raise ValueError(
+            "center_kernel=True and covariates do not go together: a mean over the variables has "
+            "no meaning for covariates. Use center_kernel=False."
+        )
+    if callable(spec.kernel):
+        return Route(_callable_gram(rows, spec, whole_reference, n_covariates), None)
+    m, p = rows.X.shape
+    one_view = rows.Y is None
+    whole_reference = whole_reference and one_view
+    options: Any = {"n_jobs": n_jobs, "batch_size": batch_size, "progress": progress}
+
+    can_qr = spec.is_linear and not n_covariates and (not one_view or whole_reference)
+    n_references = p if one_view else rows.Y.shape[1]
+    dense_reference = not rows.is_sparse if one_view else isinstance(rows.Y, np.ndarray)
+    fat = dense_reference and m < n_references
+    if solver == "qr" and not can_qr:
+        raise ValueError(
+            "solver='qr' needs the linear kernel, no center_kernel, no covariates, and references; "
+            "use solver='auto'."
+        )
+    if can_qr and (solver == "qr" or (solver == "auto" and fat)):
+        rows, spectrum = orthonormal_reference(rows, center=spec.center)
+        moments = moments_of(rows, **options)
+        return Route(from_moments(moments, spec, rows=rows), None, spectrum)
+
+    if one_view and not whole_reference:
+        with_xx = p <= max(512, min(m, 8192))
+    else:
+        pays = p <= min(256 + 16 * n_conditioned, 4096) or m * p**2 <= CHEAP_PRODUCTS
+        with_xx = whole_reference or (n_conditioned > 0 and pays)
+    moments = moments_of(rows, with_xx=with_xx, **options)
+    if (
+        solver == "auto"
+        and can_qr
+        and dense_reference
+        and gram_loses_directions(rows, moments, spec.center)
+    ):
+        basis, spectrum = orthonormal_reference(rows, center=spec.center)
+        through_basis = moments_of(basis, **options)
+        return Route(from_moments(through_basis, spec, rows=basis), moments, spectrum)
+    gram = from_moments(
+        moments,
+        spec,
+        rows=None if moments.xx is not None else rows,
+        whole_reference=whole_reference,
+        n_covariates=n_covariates,
+    )
+    return Route(gram, moments)
+
+
+def _callable_gram(
+    rows: Rows, spec: KernelSpec, whole_reference: bool, n_covariates: int
+) -> FeatureGram:
+    """Evaluate a user's kernel on the columns as ``center`` and ``scale`` leave them."""
+    assert callable(spec.kernel)
+    if rows.is_sparse:
+        raise ValueError(
+            "A callable kernel needs dense columns, but X is sparse; pass X.toarray(), or use one "
+            "of the built-in kernels."
+        )
+    rows = rows.counted()
+    X = _columns(rows.X, rows.weight, spec, "X", rows.feature_names)
+    Y = X if whole_reference and rows.Y is None else None
+    if rows.Y is not None:
+        Y = rows.Y if isinstance(rows.Y, np.ndarray) else rows.Y.toarray()
+        Y = _columns(Y, rows.weight, spec, "y", rows.target_names)
+    gram = CallableGram(spec.kernel, X, Y, n_covariates)
+    return CentredGram(gram) if spec.center_kernel else gram
+
+
+def _columns(
+    A: Array, weight: Array | None, spec: KernelSpec, label: str, names: tuple[str, ...] | None
+) -> Array:
+    columns = np.array(A, dtype=np.float64)
+    if not np.isfinite(columns).all():
+        refuse_non_finite(A, label, names)
+    size = np.abs(columns).max(axis=0, initial=0.0)
+    if spec.center:
+        # A second subtraction takes out what rounding of a large mean left.
+        for _ in range(2):
+            columns -= np.average(columns, axis=0, weights=weight)
+    if weight is not None:
+        columns *= np.sqrt(weight)[:, None]
+    with np.errstate(over="ignore"):
+        norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+    refuse_overflow(norms, label, names)
+    rounding = 4 * np.finfo(np.float64).eps * size * np.sqrt(len(columns))
+    constant = norms <= (rounding if spec.center else 0.0)
+    refuse_vanishing(vanishing(A, norms**2, spec.center), label, names)
+    columns[:, constant] = 0.0
+    if spec.scale:
+        columns /= np.where(constant, 1.0, norms)
+    return columns

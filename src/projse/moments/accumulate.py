@@ -1,0 +1,207 @@
+"""One pass over dense rows: sums of products about a shift, in cache-sized batches.
+
+This is where the time goes when there are many rows. Every batch is read from memory once and
+used, while it is in cache, for the cross-products, the sums and the squared norms. Batches are
+grouped into stripes whose limits depend on the shape alone, and stripes are added in order, so
+the result does not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import closing
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse.moments.row_sums import BlockSum, ClassSum, RowSum, Sums, small_depth
+from projse.threads import effective_n_threads, ordered_map
+
+Array = NDArray[Any]
+Progress = Callable[[int, int], None]
+
+BATCH_BYTES = 1 << 20
+"""Rows of [Y X] that one batch holds, in bytes: with its squares, a core's second-level cache."""
+
+BLOCKS_BYTES = 3 << 20
+"""The same for rows that lie in blocks: they need no squares, and every call takes all blocks."""
+
+TILE_COLUMNS = 1024
+"""A wider X is handled in tiles of about this many columns, each by one thread."""
+
+ROWS_A_CLASS = 8
+"""With fewer rows a class than this, on average, indicators are multiplied as a sparse matrix."""
+
+SMALL_PASS = 5_000_000
+"""Below this many multiplications, starting threads takes longer than the pass."""
+
+MAX_STRIPES = 64
+
+
+def product_dtype(*arrays: Array | None) -> np.dtype[Any]:
+    """Return float32 when every dense array is float32 (or narrower float), else float64."""
+    dtypes = [a.dtype for a in arrays if a is not None]
+    single = all(d == np.float32 for d in dtypes)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> Array | None:
+    """Return a shift for the columns, or None where no column needs one.
+
+    Sums about zero are as accurate as sums about the mean while the mean is no larger than a few
+    standard deviations. The first rows decide; a shift anywhere inside the data's range is a good
+    one, so a drift after them does no harm.
+
+    A column that is constant so far is shifted by its own value: while it stays constant, all its
+    sums are exactly 0, and a column whose sums are not is none.
+    """
+    if not len(head) or (head.dtype.itemsize == 1 and not weighted):
+        return None  # sums of bytes and of their squares are exact
+    head = np.asarray(head, dtype=np.float64)
+    constant = (head == head[0]).all(axis=0)
+    mean = np.where(constant, head[0], head.mean(axis=0))
+    if np.all(np.abs(mean) <= np.where(constant, 0.0, 2 * head.std(axis=0))):
+        return None
+    return mean.astype(dtype)
+
+
+def accumulate_dense(
+    X: Array,
+    Y: Array | sp.csr_array | None,
+    weight: Array | None,
+    *,
+    with_xx: bool = False,
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+    dtype: np.dtype[Any] | None = None,
+    codes: Array | None = None,
+    progress: Progress | None = None,
+) -> tuple[Sums, Array, Array]:
+    """Sum the products of the columns of ``[Y X]`` over all rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (m, p)
+        Any real dtype and any strides; converted a batch at a time.
+    Y : ndarray or csr_array of shape (m, q), or None
+        Sparse references (class indicators, label sets) are multiplied as they are; their
+        products with each other are left out.
+    weight : ndarray of shape (m,) or None
+        Non-negative row weights.
+    with_xx : bool
+        Also sum the p × p products of X with itself.
+    codes : ndarray of int of shape (m,) or None
+        The column of Y that holds a row's one entry, where Y are the indicators of classes: the
+        products are then sums over the rows of each class.
+    n_jobs, batch_size, dtype, progress
+        Threads, rows a batch, the dtype of the products, and a callback ``(done, total)``.
+
+    Returns
+    -------
+    sums : Sums
+        float64 sums about the shifts.
+    x_shift, y_shift : ndarray of shape (p,), (q,)
+
+    Notes
+    -----
+    ``m q (q + 2p)`` flops, ``p²`` more a row with ``with_xx``. Beyond the sums the memory is one
+    batch a thread.
+    """
+    m, p = X.shape
+    sparse_y = Y is not None and sp.issparse(Y)
+    q = 0 if Y is None else Y.shape[1]
+    if dtype is None:
+        dtype = product_dtype(X, None if sparse_y else Y)
+    blocks = getattr(X, "block_rows", 0)
+    block = 0 if sparse_y else blocks
+    by_class = codes is not None and m >= ROWS_A_CLASS * q
+    # Sums over classes do little with each value: fewer and longer loops are worth more than cache.
+    tile_columns = 4 * TILE_COLUMNS if by_class else TILE_COLUMNS
+    wide = p > tile_columns
+    n_tiles = -(-p // tile_columns)
+    cuts = [p * i // n_tiles for i in range(n_tiles + 1)]
+    tiles = [slice(a, b) for a, b in pairwise(cuts)]
+    if batch_size is None:
+        width = p // n_tiles + (0 if sparse_y else q)
+        size = BATCH_BYTES
+        if block:
+            size = BLOCKS_BYTES
+            width += p * q // block  # the product of each block is kept until the end of the batch
+        batch_size = int(np.clip(size // (width * dtype.itemsize), 128, 8192))
+        if wide and not by_class:
+            # The sums are large: a longer batch spreads the cost of adding to them.
+            batch_size = max(batch_size, 1024)
+        whole = block or (0 if wide else small_depth(q, p))
+        if 0 < whole <= batch_size:
+            batch_size -= batch_size % whole
+        if sparse_y and blocks:
+            batch_size = blocks  # a block is handed out as it lies; more of them would be copied
+    head: Any = slice(0, min(m, max(min(batch_size, 1024), 256)))
+    if weight is not None:
+        head = np.flatnonzero(weight)[head]
+    weighted = weight is not None
+    x_shift = choose_shift(X[head], dtype, weighted)
+    y_shift = None if Y is None or sparse_y else choose_shift(Y[head], dtype, weighted)
+
+    order: Array | None = None
+    if by_class and codes is not None:
+        order = np.argsort(codes, kind="stable")
+        if weight is not None:
+            order = order[weight[order] > 0]
+    n_rows = m if order is None else len(order)
+    work = m * (p * (q + 2 + (p if with_xx else 0)) + q * q)
+    n_threads = 1 if work < SMALL_PASS else effective_n_threads(n_jobs)
+    n_batches = -(-n_rows // batch_size)
+    n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // (2 if block else 4)))
+    edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [n_rows]
+
+    def row_sum(columns: slice) -> RowSum | BlockSum | ClassSum:
+        # All of C_XX takes each tile with the columns from its first one on: half the products.
+        used = slice(columns.start, p) if with_xx else columns
+        shift = None if x_shift is None else x_shift[used]
+        if order is not None and codes is not None:
+            return ClassSum(X[:, used], codes, weight, order, shift, dtype, batch_size)
+        kind = BlockSum if block else RowSum
+        return kind(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
+
+    if wide:
+        total = Sums.zeros(p, q, with_xx)
+
+        def tile(columns: slice) -> Sums:
+            part = total.tile(columns)
+            row_sum(columns).add(part, 0, n_rows, with_y=columns.start == 0)
+            return part
+
+        with closing(ordered_map(tile, tiles, n_threads)) as parts:
+            for done, part in enumerate(parts, start=1):
+                total.n_samples, total.weight = part.n_samples, part.weight
+                if progress is not None:
+                    progress(done, n_tiles)
+        if total.xx is not None:
+            for columns in tiles:
+                total.xx[columns, columns.stop :] = total.xx[columns.stop :, columns].T
+    else:
+        idle: list[RowSum | BlockSum | ClassSum] = []
+
+        def stripe(i: int) -> Sums:
+            # One for each thread: new memory costs as much as the rows that fit in it.
+            rows = idle.pop() if idle else row_sum(tiles[0])
+            part = Sums.zeros(p, q, with_xx)
+            rows.add(part, edges[i], edges[i + 1], with_y=True)
+            idle.append(rows)
+            return part
+
+        with closing(ordered_map(stripe, range(n_stripes), n_threads)) as parts:
+            total = next(parts)
+            if progress is not None:
+                progress(1, n_stripes)
+            for done, part in enumerate(parts, start=2):
+                total += part
+                if progress is not None:
+                    progress(done, n_stripes)
+    x_full = np.zeros(p) if x_shift is None else x_shift.astype(np.float64)
+    y_full = np.zeros(q) if y_shift is None else y_shift.astype(np.float64)
+    return total, x_full, y_full

@@ -1,0 +1,255 @@
+"""Blocks of rows: their moments from one pass, and any sum of them as a row of one product.
+
+A subsample is a sum of blocks and a fold is all of them but one, so a hundred resamples cost
+little more than the pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from projse.kernels.gram import refuse_vanishing_squares
+from projse.moments.resample import deal, generator, group_codes
+from projse.moments.sums import Moments, align_classes, centred_yx, moments_of
+from projse.parameters import is_whole
+from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse.sources.targets import column_names
+from projse.threads import effective_n_threads, ordered_map
+
+Array = NDArray[Any]
+
+
+def block_moments(
+    X: Any,
+    y: Any = None,
+    n_blocks: int | None = 100,
+    sample_weight: Any = None,
+    *,
+    groups: Any = None,
+    stratify: bool = True,
+    random_state: Any = None,
+    with_xx: bool | str = "auto",
+    target_type: str = "auto",
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+) -> list[Moments]:
+    """Deal the rows to blocks at random, and sum each block: one pass for any resampling.
+
+    Feed the blocks to :meth:`StabilityProjSe.fit_moments` or :meth:`ProjSeCV.fit_moments` as often
+    as you like: with other shares, kernels or numbers of picks.
+
+    Parameters
+    ----------
+    X, y, sample_weight, with_xx, target_type, n_jobs, batch_size
+        As in :meth:`Moments.from_arrays`.
+    n_blocks : int or None, default=100
+        None, with Dask collections: each partition is a block, and its rows stay where they are.
+        Such blocks are not dealt at random: resamples then speak of new partitions (days, sites),
+        unless the rows were shuffled before.
+    groups : array-like of shape (n_samples,), default=None
+        Rows of a group go to the same block.
+    stratify : bool, default=True
+        Spread class labels evenly over the blocks.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Returns
+    -------
+    list of Moments
+        One a block; blocks without rows are left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse import ProjSe, StabilityProjSe, block_moments
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(500, 10))
+    >>> Y = X[:, [3, 8]] + rng.normal(size=(500, 2))
+    >>> blocks = block_moments(X, Y, 20, random_state=0)
+    >>> stable = StabilityProjSe(ProjSe(2), random_state=0).fit_moments(blocks)
+    >>> sorted(stable.selected_.tolist())
+    [3, 8]
+    """
+    if n_blocks is None and is_dask(X):
+        if groups is not None:
+            raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")
+        from projse.engines.dask import partition_moments
+
+        options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
+        return partition_moments(X, y, sample_weight, with_xx=with_xx, **options)
+    refuse_dask(
+        "block_moments cannot deal out single rows; n_blocks=None takes each partition as a block",
+        *(X, y, sample_weight),
+    )
+    refuse_non_numeric_columns(X)
+    names = column_names(X)
+    X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
+    m = X.shape[0]
+    if n_blocks is None or not is_whole(n_blocks) or not 2 <= n_blocks <= m:
+        raise ValueError(f"n_blocks={n_blocks!r} must be a number from 2 to {m}, the rows.")
+    rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+    codes = group_codes(groups, m)
+    strata = rows.class_codes() if stratify and codes is None else None
+    blocks = deal(m, n_blocks, generator(random_state), strata, codes)
+    return moments_of_blocks(
+        rows,
+        [block for block in blocks if len(block)],
+        with_xx=with_xx,
+        n_jobs=n_jobs,
+        batch_size=batch_size,
+    )
+
+
+def moments_of_blocks(
+    rows: Rows,
+    blocks: Sequence[Array],
+    *,
+    with_xx: bool | str,
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+) -> list[Moments]:
+    """Sum each block of rows by itself: one pass, one block a thread."""
+
+    def of(block: Array) -> Moments:
+        run = len(block) > 0 and int(block[-1] - block[0]) == len(block) - 1
+        indices = slice(int(block[0]), int(block[-1]) + 1) if run else block
+        return moments_of(rows.take(indices), with_xx=with_xx, n_jobs=1, batch_size=batch_size)
+
+    return list(ordered_map(of, blocks, effective_n_threads(n_jobs)))
+
+
+def all_but_one(parts: Sequence[Moments]) -> list[Moments]:
+    """Return the sums of all parts but the first, the second, …: nothing is subtracted."""
+    before = list(accumulate(parts[:-1]))
+    after = list(accumulate(parts[:0:-1]))[::-1]
+    inner = [a + b for a, b in zip(before[:-1], after[1:], strict=True)]
+    return [after[0], *inner, before[-1]]
+
+
+class StackedMoments:
+    """Moments of blocks about one common shift, stacked: there they simply add up.
+
+    Parameters
+    ----------
+    blocks : sequence of Moments
+        Of the same variables; their classes are united.
+    """
+
+    def __init__(self, blocks: Sequence[Moments]) -> None:
+        total = sum(blocks[1:], start=blocks[0])
+        refuse_vanishing_squares(total)
+        if total.classes is not None:
+            blocks = [align_classes(block, total)[0] for block in blocks]
+        self.total = total
+        self.n_blocks = len(blocks)
+        self.n_samples = np.array([block.n_samples for block in blocks])
+        self.weights = np.array([block.sum_weights for block in blocks])
+        dx = [block.x_mean - total.x_mean for block in blocks]
+        self.has_xx = total.xx is not None
+        self._x = self._stack(w * d for w, d in zip(self.weights, dx, strict=True))
+        self._xx: Array | None = None
+        self._xx_diag: Array | None = None
+        if self.has_xx:
+            self._xx = self._stack(
+                block.xx + w * np.outer(d, d)
+                for block, w, d in zip(blocks, self.weights, dx, strict=True)
+            )
+        else:
+            self._xx_diag = self._stack(
+                block.xx_diag + w * d**2
+                for block, w, d in zip(blocks, self.weights, dx, strict=True)
+            )
+        self._y: Array | None = None
+        if total.y_mean is None:
+            return
+        dy = [block.y_mean - total.y_mean for block in blocks]
+        self._y = self._stack(w * d for w, d in zip(self.weights, dy, strict=True))
+        self._yy = self._stack(
+            block.yy + w * np.outer(d, d)
+            for block, w, d in zip(blocks, self.weights, dy, strict=True)
+        )
+        self._yx = self._stack(
+            centred_yx(block) + w * np.outer(e, d)
+            for block, w, d, e in zip(blocks, self.weights, dx, dy, strict=True)
+        )
+
+    def _stack(self, parts: Iterator[Array]) -> Array:
+        """One row a block."""
+        first = next(parts)
+        out = np.empty((self.n_blocks, first.size))
+        out[0] = first.ravel()
+        for row, part in zip(out[1:], parts, strict=True):
+            row[:] = part.ravel()
+        return out
+
+    def sums(self, counts: Array, chunk: int = 16) -> Iterator[Moments]:
+        """Yield the moments of sums of blocks.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_sums, n_blocks)
+            How often each block is in each sum.
+        chunk : int
+            Sums made in one product.
+        """
+        for start in range(0, len(counts), chunk):
+            part = np.asarray(counts[start : start + chunk], dtype=np.float64)
+            weights, n_samples = part @ self.weights, part @ self.n_samples
+            x = part @ self._x
+            xx = None if self._xx is None else part @ self._xx
+            xx_diag = None if self._xx_diag is None else part @ self._xx_diag
+            y = None if self._y is None else part @ self._y
+            yy = None if y is None else part @ self._yy
+            yx = None if y is None else part @ self._yx
+            for i, (n, w) in enumerate(zip(n_samples, weights, strict=True)):
+                yield self._moments(
+                    int(n),
+                    float(w),
+                    *(None if a is None else a[i] for a in (x, xx, xx_diag, y, yy, yx)),
+                )
+
+    def _moments(
+        self,
+        n: int,
+        w: float,
+        x: Any,
+        xx: Any,
+        xx_diag: Any,
+        y: Any,
+        yy: Any,
+        yx: Any,
+    ) -> Moments:
+        """Centre sums about the common shift."""
+        total = self.total
+        dx = x / w
+        if xx is not None:
+            xx = xx.reshape(total.n_x, total.n_x)
+            xx_diag = np.diag(xx).copy()
+            xx = xx - w * np.outer(dx, dx)
+        moments = replace(
+            total,
+            n_samples=n,
+            sum_weights=w,
+            x_mean=total.x_mean + dx,
+            xx_diag=np.maximum(xx_diag - w * dx**2, 0.0),
+            xx=xx,
+            x_peak=xx_diag,
+        )
+        if y is None:
+            return moments
+        assert total.y_mean is not None and total.yy is not None
+        dy = y / w
+        yy = yy.reshape(total.n_y, total.n_y)
+        return replace(
+            moments,
+            y_mean=total.y_mean + dy,
+            yy=yy - w * np.outer(dy, dy),
+            yx=yx.reshape(total.n_y, total.n_x) - w * np.outer(dy, dx),
+            y_peak=np.diag(yy).copy(),
+        )

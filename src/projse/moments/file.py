@@ -1,0 +1,186 @@
+r"""The file of moments: documented, versioned, checked, and never unpickled.
+
+Layout, version 1::
+
+    b"projse-moments\n"          15 bytes: what this is
+    uint32 little-endian          version of the layout
+    uint64 little-endian          length of the header
+    header                        JSON: scalars, names, and the list of arrays
+    arrays                        one after the other, each in NumPy's .npy format
+    sha256                        32 bytes, of everything before
+
+An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its three CSC arrays. What
+was read must fit together, and be possible as moments of some rows, before it is handed out
+(:mod:`projse.moments.check`: one read of the arrays, and for up to 512 variables a Cholesky
+factorisation).
+The file is written under a temporary name in the same folder, flushed to disk, and then renamed:
+a reader sees the old file or the new one, never a part.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import secrets
+import struct
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from projse.exceptions import MomentsFileError
+from projse.moments.check import check_moments
+
+if TYPE_CHECKING:
+    from projse.moments.sums import Moments
+
+MAGIC = b"projse-moments\n"
+VERSION = 1
+DIGEST_SIZE = hashlib.sha256().digest_size
+PREFIX = struct.Struct("<IQ")
+ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak")
+HEADER = {
+    "n_samples",
+    "sum_weights",
+    "eps",
+    "feature_names",
+    "target_names",
+    "shape",
+    "arrays",
+}
+CSC_PARTS = ("data", "indices", "indptr")
+
+
+def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
+    """Write ``moments`` to ``path``, atomically."""
+    path = Path(path)
+    temporary = path.with_name(f".projse-{secrets.token_hex(8)}.part")
+    try:
+        # Unlike tempfile's, this file has the permissions that the user's umask gives.
+        with temporary.open("xb") as raw:
+            _write(moments, raw)
+            raw.flush()
+            os.fsync(raw.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def moments_to_bytes(moments: Moments) -> bytes:
+    """Return what a file of these moments would hold."""
+    buffer = io.BytesIO()
+    _write(moments, buffer)
+    return buffer.getvalue()
+
+
+def _write(moments: Moments, raw: Any) -> None:
+    arrays: list[tuple[str, Any]] = []
+    for name in ARRAYS:
+        value = getattr(moments, name)
+        if value is None:
+            continue
+        if sp.issparse(value):
+            arrays += [(f"{name}.{part}", getattr(value, part)) for part in CSC_PARTS]
+        else:
+            arrays.append((name, value))
+    if moments.classes is not None:
+        arrays.append(("classes", moments.classes))
+    header = {
+        "n_samples": int(moments.n_samples),
+        "sum_weights": float(moments.sum_weights),
+        "eps": float(moments.eps),
+        "feature_names": moments.feature_names,
+        "target_names": moments.target_names,
+        "shape": [moments.n_y, moments.n_x],
+        "arrays": [name for name, _ in arrays],
+    }
+    text = json.dumps(header).encode()
+    file = _HashingWriter(raw)
+    file.write(MAGIC + PREFIX.pack(VERSION, len(text)) + text)
+    for _, value in arrays:
+        np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
+    raw.write(file.digest())
+
+
+def read_moments(path: str | PathLike[str]) -> Moments:
+    """Read moments from ``path``; raise MomentsFileError where that is not possible."""
+    return moments_from_bytes(Path(path).read_bytes(), path)
+
+
+def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Moments:
+    """Read moments from what a file holds; messages call it ``path``."""
+    from projse.moments.sums import Moments
+
+    if not content.startswith(MAGIC):
+        raise MomentsFileError(f"{path} is not a moments file: it was not written by Moments.save.")
+    start = len(MAGIC) + PREFIX.size
+    if len(content) < start + DIGEST_SIZE:
+        raise MomentsFileError(f"{path} is damaged: it ends after {len(content)} bytes.")
+    version, length = PREFIX.unpack(content[len(MAGIC) : start])
+    if version != VERSION:
+        raise MomentsFileError(
+            f"{path} has layout version {version}; this version of projse reads {VERSION}. "
+            "Upgrade projse."
+        )
+    end = len(content) - DIGEST_SIZE
+    if hashlib.sha256(memoryview(content)[:end]).digest() != content[end:]:
+        raise MomentsFileError(f"{path} is damaged: its checksum does not match. Build it again.")
+    try:
+        header = _header(content[start : start + length])
+        file = io.BytesIO(content)
+        file.seek(start + length)
+        parts: dict[str, Any] = {
+            name: np.lib.format.read_array(file, allow_pickle=False) for name in header["arrays"]
+        }
+        if file.tell() != end:
+            raise ValueError(f"the arrays end at byte {file.tell()}, not {end}")
+        if "yx.data" in parts:
+            csc = tuple(parts.pop(f"yx.{part}") for part in CSC_PARTS)
+            parts["yx"] = sp.csc_array(csc, shape=tuple(header["shape"]))
+        moments = Moments(
+            n_samples=header["n_samples"],
+            sum_weights=header["sum_weights"],
+            eps=header["eps"],
+            feature_names=_as_tuple(header["feature_names"]),
+            target_names=_as_tuple(header["target_names"]),
+            classes=parts.get("classes"),
+            **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
+        )
+        check_moments(moments)
+    # Whatever goes wrong in a file that someone crafted, it is the file that is wrong.
+    except Exception as error:
+        raise MomentsFileError(f"{path} cannot be read as moments: {error}") from error
+    return moments
+
+
+def _header(text: bytes) -> dict[str, Any]:
+    header = json.loads(text)
+    missing = HEADER.difference(header if isinstance(header, dict) else ())
+    if missing:
+        raise ValueError(f"its header lacks {', '.join(sorted(missing))}")
+    return dict(header)
+
+
+def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names)
+
+
+class _HashingWriter:
+    """Passes bytes on to a file and keeps their checksum."""
+
+    def __init__(self, file: Any) -> None:
+        self._file = file
+        self._hash = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        self._hash.update(data)
+        written: int = self._file.write(data)
+        return written
+
+    def digest(self) -> bytes:
+        return self._hash.digest()

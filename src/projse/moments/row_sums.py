@@ -1,0 +1,432 @@
+"""Sums of products over runs of dense rows, a batch at a time.
+
+A batch is read from memory once and used, while it is in cache, for the cross-products, the sums
+and the squared norms. Threads run side by side only while they are inside one call of BLAS or of
+a ufunc, and waking one that waits costs more than a small call: so the calls are few and long,
+and their results go to memory that is used again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+SMALL_PRODUCT = 1_000_000
+"""OpenBLAS multiplies without repacking while rows × columns × depth stay within this."""
+
+THIN_COLUMNS = 16
+"""Up to this many references are laid out by row: BLAS multiplies thin matrices faster so."""
+
+
+@dataclass
+class Sums:
+    """Weighted sums over some rows of products of ``x - x_shift`` and ``y - y_shift``."""
+
+    x: Array
+    y: Array
+    yy: Array
+    yx: Array
+    xx_diag: Array
+    xx: Array | None
+    n_samples: int = 0
+    weight: float = 0.0
+
+    @classmethod
+    def zeros(cls, n_x: int, n_y: int, with_xx: bool) -> Sums:
+        """Start with no rows."""
+        return cls(
+            x=np.zeros(n_x),
+            y=np.zeros(n_y),
+            yy=np.zeros((n_y, n_y)),
+            yx=np.zeros((n_y, n_x)),
+            xx_diag=np.zeros(n_x),
+            xx=np.zeros((n_x, n_x)) if with_xx else None,
+        )
+
+    def tile(self, columns: slice) -> Sums:
+        """Return views of the sums that belong to some columns of X."""
+        xx = None if self.xx is None else self.xx[columns.start :, columns]
+        return Sums(
+            self.x[columns], self.y, self.yy, self.yx[:, columns], self.xx_diag[columns], xx
+        )
+
+    def __iadd__(self, other: Sums) -> Sums:
+        self.n_samples += other.n_samples
+        self.weight += other.weight
+        for name in ("x", "y", "yy", "yx", "xx_diag", "xx"):
+            mine = getattr(self, name)
+            if mine is not None:
+                mine += getattr(other, name)
+        return self
+
+
+class _Stacks:
+    """Hands out rows of one dense array as stacks, converted and shifted in a buffer.
+
+    An array that needs neither is handed out as it is: BLAS reads C- and F-ordered rows alike.
+    The buffer takes the order of the array, so that it is filled along memory. ``with_ones`` puts
+    a column of ones before the others, by row: the order in which BLAS multiplies thin matrices
+    several times as fast.
+    """
+
+    def __init__(
+        self,
+        array: Any,
+        shift: Array | None,
+        dtype: np.dtype[Any],
+        rows: int,
+        *,
+        with_ones: bool = False,
+    ) -> None:
+        self.array = array
+        self.stacked = hasattr(array, "stack")
+        self.n_columns = array.shape[1]
+        self.width = self.n_columns + with_ones
+        self.shift = shift
+        self.with_ones = with_ones
+        self.by_column = array.strides[0] < array.strides[1] and not with_ones
+        ready = array.dtype == dtype and _blas_ready(array)
+        self.direct = shift is None and ready and not with_ones
+        if self.direct:
+            return
+        self.buffer = np.ones(rows * self.width, dtype=dtype)
+        if shift is not None and not self.by_column:
+            # A whole block of shifts lets the subtraction run as one long loop.
+            self.shifts = np.empty((rows, self.n_columns), dtype=dtype)
+            self.shifts[:] = shift
+
+    def __call__(self, start: int, stop: int, depth: int) -> Array:
+        """Return rows as an array of shape (n, depth, columns)."""
+        n, columns = (stop - start) // depth, self.width
+        if self.stacked:
+            stack: Array = self.array.stack(start, stop, depth)
+        else:
+            stack = self.array[start:stop].reshape(n, depth, self.n_columns)
+        if self.direct:
+            return stack
+        whole = self.buffer[: (stop - start) * columns]
+        if self.by_column:
+            whole = whole.reshape(n, columns, depth).transpose(0, 2, 1)
+        else:
+            whole = whole.reshape(n, depth, columns)
+        out = whole[:, :, 1:] if self.with_ones else whole
+        if self.shift is None:
+            out[...] = stack
+        elif self.by_column:
+            np.subtract(stack, self.shift, out=out, casting="unsafe")
+        else:
+            shifts = self.shifts[: stop - start].reshape(stack.shape)
+            np.subtract(stack, shifts, out=out, casting="unsafe")
+        return whole
+
+    def rows(self, start: int, stop: int) -> Array:
+        """Return rows as a matrix."""
+        rows: Array = self.array[start:stop] if self.direct else self(start, stop, stop - start)[0]
+        return rows
+
+
+def _blas_ready(array: Array) -> bool:
+    """Tell whether BLAS can read row slices of the array without a copy."""
+    item = array.itemsize
+    row, column = array.strides
+    unit = (column == item and row % item == 0 and row >= item * array.shape[1]) or (
+        row == item and column % item == 0 and column >= item * array.shape[0]
+    )
+    return bool(unit and array.flags.aligned)
+
+
+class RowSum:
+    """Adds runs of rows to sums, batch by batch, in float64 whatever the products are in."""
+
+    def __init__(
+        self,
+        X: Array,
+        Y: Array | sp.csr_array | None,
+        weight: Array | None,
+        x_shift: Array | None,
+        y_shift: Array | None,
+        dtype: np.dtype[Any],
+        batch_size: int,
+    ) -> None:
+        size = min(batch_size, max(X.shape[0], 1))
+        self.weight, self.dtype, self.batch_size = weight, dtype, batch_size
+        self.x_stacks = _Stacks(X, x_shift, dtype, size)
+        self.sparse_y = self.y_stacks = None
+        self.with_ones = False
+        if sp.issparse(Y):
+            self.sparse_y = Y
+        elif Y is not None:
+            # Thin references that do not lie by row are copied in any case.
+            self.with_ones = Y.shape[1] <= THIN_COLUMNS and Y.strides[0] < Y.strides[1]
+            self.y_stacks = _Stacks(Y, y_shift, dtype, size, with_ones=self.with_ones)
+        self.ones = np.ones(size, dtype=dtype)
+        self.work: _Work | None = None
+
+    def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
+        """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
+        weight, p = self.weight, len(sums.x)
+        if self.work is None:
+            width = 0 if self.y_stacks is None else self.y_stacks.width
+            self.work = _Work(len(self.ones), width, p, self.dtype)
+        work = self.work
+        for begin in range(start, stop, self.batch_size):
+            end = min(begin + self.batch_size, stop)
+            x = self.x_stacks.rows(begin, end)
+            y: Any = None
+            if self.sparse_y is not None:
+                y = self.sparse_y[begin:end]
+            elif self.y_stacks is not None:
+                y = self.y_stacks.rows(begin, end)
+            if weight is None:
+                w = self.ones[: end - begin]
+                sums.weight += end - begin
+            else:
+                w = weight[begin:end]
+                counted = w > 0
+                if not counted.all():
+                    # A row of weight 0 is gone, whatever it holds.
+                    w, x = w[counted], x[counted]
+                    y = y if y is None else y[counted]
+                sums.weight += float(w.sum())
+                w = w.astype(self.dtype)
+            sums.n_samples += len(w)
+            wider = x
+            if x.shape[1] > p:
+                x = x[:, :p]
+            # First: plain loops bring rows into the cache faster than products.
+            if sums.xx is None:
+                sums.xx_diag += work.squares(w, x)
+            if self.sparse_y is not None:
+                sums.x += work.sums(w, x)
+                if with_y:
+                    sums.y += y.T @ w
+                left = y if weight is None else y.multiply(w[:, None]).tocsr()
+                sums.yx += left.T @ x
+            elif y is not None:
+                left = y if weight is None else y * w[:, None]
+                if self.with_ones:
+                    _add_with_ones(
+                        sums, work.cross(left, x), work.second(left, y) if with_y else None
+                    )
+                else:
+                    sums.x += work.sums(w, x)
+                    if with_y:
+                        sums.y += work.sums(w, y)
+                    sums.yx += work.cross(left, x)
+                    if with_y:
+                        sums.yy += work.second(left, y)
+            else:
+                sums.x += work.sums(w, x)
+            if sums.xx is not None:
+                left = wider if weight is None else wider * w[:, None]
+                product = left.T @ x
+                sums.xx += product
+                sums.xx_diag += np.diagonal(product)
+
+
+def _add_with_ones(sums: Sums, cross: Array, second: Array | None) -> None:
+    """Add products of ``[1 Y]``: their first row are the sums of the columns."""
+    sums.x += cross[0]
+    sums.yx += cross[1:]
+    if second is not None:
+        sums.y += second[0, 1:]
+        sums.yy += second[1:, 1:]
+
+
+class _Work:
+    """Sums over the rows of a batch, in memory that is used again from batch to batch.
+
+    For up to ``rows`` rows of q references and p candidates. What is handed out is overwritten by
+    the next call.
+    """
+
+    def __init__(self, rows: int, q: int, p: int, dtype: np.dtype[Any]) -> None:
+        self.depth = small_depth(q, p) or rows
+        self.memory = np.empty(max(rows, rows // self.depth * q) * p, dtype=dtype)
+        self.line = np.empty(max(p, q), dtype=dtype)
+        self.product = np.empty((q, p), dtype=dtype)
+        self.square = np.empty((q, q), dtype=dtype)
+
+    def sums(self, w: Array, x: Array) -> Array:
+        """Return the weighted sums of the columns."""
+        return np.matmul(w, x, out=self.line[: x.shape[1]])
+
+    def squares(self, w: Array, x: Array) -> Array:
+        """Return the weighted sums of the columns' squares."""
+        # Not by einsum, which lets no other thread run.
+        out = self.memory[: x.size]
+        by_column = x.strides[0] < x.strides[1]
+        out = out.reshape(x.shape[::-1]).T if by_column else out.reshape(x.shape)
+        return np.matmul(w, np.multiply(x, x, out=out), out=self.line[: x.shape[1]])
+
+    def cross(self, y: Array, x: Array) -> Array:
+        """Return ``yᵀx``, in slices that are small for BLAS: a quarter faster at 100 × 100."""
+        rows, p = x.shape
+        q, n = y.shape[1], rows // self.depth
+        if n < 2:
+            return np.matmul(y.T, x, out=self.product)
+        whole = n * self.depth
+        slices = self.memory[: n * q * p].reshape(n, q, p)
+        np.matmul(
+            y[:whole].reshape(n, self.depth, q).transpose(0, 2, 1),
+            x[:whole].reshape(n, self.depth, p),
+            out=slices,
+        )
+        product: Array = np.add.reduce(slices, axis=0, out=self.product)
+        if whole < rows:
+            product += y[whole:].T @ x[whole:]
+        return product
+
+    def second(self, left: Array, y: Array) -> Array:
+        """Return ``yᵀy``, one of them weighted."""
+        return np.matmul(left.T, y, out=self.square)
+
+
+class BlockSum:
+    """Adds rows that lie in blocks (:class:`projse.sources.blocked_rows.BlockedRows`).
+
+    A batch is a stack of whole blocks, (n, rows, columns), and one call multiplies all of it.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        Y: Any,
+        weight: Array | None,
+        x_shift: Array | None,
+        y_shift: Array | None,
+        dtype: np.dtype[Any],
+        batch_size: int,
+    ) -> None:
+        self.weight, self.dtype, self.batch_size = weight, dtype, batch_size
+        self.block = min(X.block_rows, batch_size)
+        size = min(batch_size, max(X.shape[0], 1))
+        self.x_stacks = _Stacks(X, x_shift, dtype, size)
+        # References that come along are put beside a column of ones: one product then gives all.
+        self.y_stacks = None if Y is None else _Stacks(Y, y_shift, dtype, size, with_ones=True)
+        self.ones = np.ones((1, 1, size), dtype=dtype)
+
+    def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
+        """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
+        weight, p = self.weight, len(sums.x)
+        for begin, end, rows in _pieces(start, stop, self.batch_size, self.block):
+            x = self.x_stacks(begin, end, rows)
+            y = None if self.y_stacks is None else self.y_stacks(begin, end, rows)
+            if weight is None:
+                w = self.ones[:, :, :rows]
+                sums.n_samples += end - begin
+                sums.weight += end - begin
+            else:
+                x, y, w = _counted(x, y, weight[begin:end])
+                sums.n_samples += w.size
+                sums.weight += float(w.sum())
+                w = w.astype(self.dtype)
+            wider, x = x, x[:, :, :p]
+            if sums.xx is None:
+                sums.xx_diag += _block_squares(x, None if weight is None else w)
+            if y is None:
+                sums.x += np.matmul(w, x).sum(axis=0)[0]
+            else:
+                left = (y if weight is None else y * w.transpose(0, 2, 1)).transpose(0, 2, 1)
+                second = np.matmul(left, y).sum(axis=0) if with_y else None
+                _add_with_ones(sums, np.matmul(left, x).sum(axis=0), second)
+            if sums.xx is not None:
+                left = wider if weight is None else wider * w.transpose(0, 2, 1)
+                product = np.matmul(left.transpose(0, 2, 1), x).sum(axis=0)
+                sums.xx += product
+                sums.xx_diag += np.diagonal(product)
+
+
+def _pieces(start: int, stop: int, batch_size: int, block: int) -> Iterator[tuple[int, int, int]]:
+    """Cut rows into batches of whole blocks, and what is left into a block of its own."""
+    for begin in range(start, stop, batch_size):
+        end = min(begin + batch_size, stop)
+        whole = begin + (end - begin) // block * block
+        if begin < whole:
+            yield begin, whole, block
+        if whole < end:
+            yield whole, end, end - whole
+
+
+def _counted(x: Array, y: Any, weight: Array) -> tuple[Array, Any, Array]:
+    """Leave out rows of weight 0, whatever they hold; weights get the shape (n, 1, rows)."""
+    counted = weight > 0
+    if counted.all():
+        return x, y, weight.reshape(x.shape[0], 1, x.shape[1])
+    if y is not None:
+        y = y.reshape(-1, y.shape[2])[counted][None]
+    return x.reshape(-1, x.shape[2])[counted][None], y, weight[counted][None, None]
+
+
+def _block_squares(x: Array, w: Array | None) -> Array:
+    """Return the sums of squares of the columns: as products of each column with itself."""
+    columns = x.transpose(0, 2, 1)
+    weighted = columns if w is None else columns * w
+    return np.matmul(weighted[:, :, None], columns[..., None])[..., 0, 0].sum(axis=0)
+
+
+class ClassSum:
+    """Adds rows that are in the order of their classes: a product with indicators is their sum."""
+
+    def __init__(
+        self,
+        X: Array,
+        codes: Array,
+        weight: Array | None,
+        order: Array,
+        shift: Array | None,
+        dtype: np.dtype[Any],
+        batch_size: int,
+    ) -> None:
+        self.X, self.codes, self.weight, self.order = X, codes, weight, order
+        self.shift, self.dtype, self.batch_size = shift, dtype, batch_size
+        self.buffer = np.empty((min(batch_size, len(order)), X.shape[1]), dtype=dtype)
+        self.work = np.empty(self.buffer.size, dtype=dtype)
+
+    def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
+        """Add the rows from ``start`` to ``stop`` of the order; sums of Y alone only ``with_y``."""
+        rows = self.order[start:stop]
+        in_order = bool((np.diff(rows) == 1).all())
+        for begin in range(0, len(rows), self.batch_size):
+            batch = rows[begin : begin + self.batch_size]
+            wider = self.buffer[: len(batch)]
+            wider[...] = self.X[batch[0] : batch[-1] + 1] if in_order else self.X[batch]
+            if self.shift is not None:
+                wider -= self.shift
+            x = wider[:, : len(sums.x)]
+            if self.weight is None:
+                w = np.ones(len(batch), dtype=self.dtype)
+            else:
+                w = self.weight[batch].astype(self.dtype)
+            if sums.xx is None:
+                squares = self.work[: x.size].reshape(x.shape)
+                sums.xx_diag += w @ np.multiply(x, x, out=squares)
+            else:
+                left = wider if self.weight is None else wider * w[:, None]
+                product = left.T @ x
+                sums.xx += product
+                sums.xx_diag += np.diagonal(product)
+            labels = self.codes[batch]
+            cuts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
+            for a, b in pairwise([0, *cuts.tolist(), len(batch)]):
+                total = w[a:b] @ x[a:b]
+                sums.yx[labels[a]] += total
+                sums.x += total
+                if with_y:
+                    sums.y[labels[a]] += float(w[a:b].sum(dtype=np.float64))
+            sums.n_samples += len(batch)
+            sums.weight += float(w.sum(dtype=np.float64))
+
+
+def small_depth(q: int, p: int) -> int:
+    """Rows a q × p product may have to be small; 0 where slicing it up does not pay."""
+    depth = SMALL_PRODUCT // max(q * p, 1) // 16 * 16
+    return depth if depth >= 32 else 0

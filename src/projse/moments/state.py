@@ -1,0 +1,484 @@
+"""The state folder: moments of every file as it is done, so that no file is read twice.
+
+Layout::
+
+    state.json             what was asked for: columns, references, weights
+    lock                   held by the run that uses the folder
+    files/<p>.json         one entry a file: its path, its fingerprint, the request that it was
+                           summed for, and the checksum of its moments
+    files/<p>-<c>.moments  the moments; p is a hash of the path, c the beginning of the checksum
+
+An entry is written after its moments, and both are renamed into place: whatever moment a run is
+killed at, each file is either done or not begun. What a killed run left behind is swept up by the
+next one.
+
+A folder may be shared, damaged or tampered with. It is used only if it is empty or a state, only
+names of these forms are opened or removed in it, and only if they are regular files. No entry says
+where anything lies: names follow from the path and from the checksum. An entry counts only for the
+path, the fingerprint, the request and the moments that it was written for; otherwise the file is
+read again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from projse.exceptions import MomentsFileError, StateError
+from projse.moments.file import DIGEST_SIZE, moments_from_bytes
+from projse.moments.sums import Moments
+from projse.sources.columns import MISSING, Columns, Request, choose
+from projse.sources.parts import Part
+
+KIND = "projse state"
+LAYOUT = 2
+
+ENTRY = re.compile(r"[0-9a-f]{24}\.json")
+MOMENTS = re.compile(r"[0-9a-f]{24}-[0-9a-f]{24}\.moments")
+TEMPORARY = re.compile(r"\.projse-[0-9a-f]{16}\.part")
+CHECKSUM = re.compile(r"[0-9a-f]{64}")
+HOLDER = re.compile(rb"[0-9]{0,20}\n?")
+
+ENTRY_BYTES = 1 << 20
+STATE_BYTES = 1 << 28
+"""Longer files were not written here: an entry holds a path, the state the names of columns."""
+
+OWN_FLAGS = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe must not wait for its other end
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A file that is done; ``moments``, their checksum, is None for a file without rows."""
+
+    path: str
+    fingerprint: dict[str, Any]
+    request: str
+    moments: str | None
+
+    @classmethod
+    def of(cls, plain: dict[str, Any] | None, name: str) -> Entry | None:
+        """Return the entry that a file of this name holds; None where it holds no such entry."""
+        if plain is None or plain.keys() != cls.__dataclass_fields__.keys():
+            return None
+        entry = cls(**plain)
+        if not (
+            isinstance(entry.path, str)
+            and isinstance(entry.fingerprint, dict)
+            and _is_checksum(entry.request)
+            and (entry.moments is None or _is_checksum(entry.moments))
+        ):
+            return None
+        return entry if name == entry.name else None
+
+    @property
+    def name(self) -> str:
+        """Name of the entry's own file."""
+        return f"{_place(self.path)}.json"
+
+    @property
+    def moments_name(self) -> str | None:
+        """Name of the file of its moments."""
+        return None if self.moments is None else f"{_place(self.path)}-{self.moments[:24]}.moments"
+
+
+class StateFolder:
+    """A state folder, locked while it is open.
+
+    Parameters
+    ----------
+    path : path-like
+        Created where it is not there; refused where it holds something else.
+    content : bool
+        Whether a file is told by its content instead of its time.
+    """
+
+    def __init__(self, path: Any, *, content: bool = False) -> None:
+        if not os.fspath(path):
+            raise StateError("The state folder has an empty name; name a folder, or leave it out.")
+        self.path = Path(path)
+        self.files = self.path / "files"
+        self.content = content
+        self._lock: Any = None
+        self._entries: dict[str, Entry] = {}
+        self._plan: dict[str, Any] | None = None
+        self._request = ""
+        self.n_done = 0
+
+    def __enter__(self) -> Self:
+        with self._named_errors():
+            self._refuse_foreign()
+            self.path.mkdir(parents=True, exist_ok=True)
+            self._lock = _locked(self.path / "lock", self.path)
+        try:
+            with self._named_errors():
+                self.files.mkdir(exist_ok=True)
+                self._load()
+        except BaseException:
+            self._lock.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._lock.close()
+
+    def columns(self, request: Request, parts: list[Part]) -> Columns | None:
+        """Return the columns of the runs before; refuse a request that means others."""
+        if self._plan is None:
+            return None
+        columns = Columns.from_dict(self._plan["columns"])
+        if self._plan["request"] == request.as_dict():
+            return columns
+        fields = parts[0].fields()
+        assert fields is not None
+        before = {"missing": self._plan["request"]["missing"], **columns.as_dict()}
+        now = {
+            "missing": request.missing,
+            **choose(fields, request, parts[0].label).as_dict(),
+        }
+        differences = [_difference(name, before[name], now[name]) for name in before]
+        if any(differences):
+            raise StateError(
+                f"{self.path} holds the state of another request "
+                f"({'; '.join(filter(None, differences))}). Use another state folder, or delete "
+                "this one to begin anew."
+            )
+        return columns
+
+    def begin(self, columns: Columns, request: Request) -> None:
+        """Bind what follows to the request, which is written down the first time."""
+        # Products of the candidates are no part of it: moments say themselves whether they have
+        # them, and serve requests with and without.
+        bound = {"layout": LAYOUT, "columns": columns.as_dict(), "missing": request.missing}
+        self._request = hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
+        if self._plan is not None:
+            return
+        self._plan = {
+            "kind": KIND,
+            "layout": LAYOUT,
+            "columns": columns.as_dict(),
+            "request": request.as_dict(),
+        }
+        with self._named_errors():
+            _write_json(self.path / "state.json", self._plan)
+
+    def find(self, part: Part) -> Entry | None:
+        """Return the entry of a file that has not changed since."""
+        assert part.path is not None
+        entry = self._entries.get(part.path)
+        if entry is None or entry.request != self._request:
+            return None
+        return entry if entry.fingerprint == part.fingerprint(self.content) else None
+
+    def load(self, entry: Entry) -> Moments | None:
+        """Read the moments of an entry; raise MomentsFileError where they are not those."""
+        name = entry.moments_name
+        if name is None:
+            return None
+        try:
+            content = _read_own(self.files / name)
+        except OSError as error:
+            raise MomentsFileError(f"{name} cannot be read: {error.strerror}") from error
+        if content is None or content[-DIGEST_SIZE:].hex() != entry.moments:
+            raise MomentsFileError(f"{name} does not hold the moments of {entry.path}.")
+        return moments_from_bytes(content, name)
+
+    def put(self, part: Part, fingerprint: dict[str, Any], moments: Moments | None) -> None:
+        """Keep the moments of a file that is done."""
+        assert part.path is not None
+        before = self._entries.get(part.path)
+        with self._named_errors():
+            checksum = None if moments is None else self._save(_place(part.path), moments)
+            entry = Entry(part.path, fingerprint, self._request, checksum)
+            _write_json(self.files / entry.name, vars(entry))
+            if before is not None and before.moments_name not in (None, entry.moments_name):
+                _remove(self.files / str(before.moments_name))
+        self._entries[part.path] = entry
+        self.n_done += 1
+
+    def _save(self, place: str, moments: Moments) -> str:
+        """Write moments under the name that their checksum gives them; return the checksum."""
+        temporary = _temporary(self.files)
+        try:
+            moments.save(temporary)
+            with temporary.open("rb") as file:
+                file.seek(-DIGEST_SIZE, os.SEEK_END)
+                checksum = file.read().hex()
+            os.replace(temporary, self.files / f"{place}-{checksum[:24]}.moments")
+        except BaseException:
+            with contextlib.suppress(OSError):
+                temporary.unlink(missing_ok=True)
+            raise
+        return checksum
+
+    def _refuse_foreign(self) -> None:
+        """Refuse a folder that is not ours, before anything in it is touched."""
+        if not os.path.lexists(self.path):
+            return
+        names = os.listdir(self.path)
+        if "files" in names and self.files.is_symlink():
+            raise StateError(f"{self.files} is a link, which no state has; use another folder.")
+        if "state.json" in names:
+            self._read_plan()
+            return
+        # What a run leaves that was killed before it had begun, or one whose state.json was lost.
+        foreign = [n for n in names if n not in ("lock", "files") and not TEMPORARY.fullmatch(n)]
+        if "files" in names:
+            foreign += [f"files/{n}" for n in os.listdir(self.files) if not _is_own_name(n)]
+        if foreign:
+            raise StateError(
+                f"{self.path} is not empty and holds no state (it has {min(foreign)!r}); use a new "
+                "or an empty folder."
+            )
+
+    def _read_plan(self) -> dict[str, Any]:
+        """Read what was asked for before."""
+        file = self.path / "state.json"
+        plan = _read_json(file, STATE_BYTES)
+        if plan is not None and plan.keys() >= {"layout", "columns", "request"}:
+            layout = plan["layout"]
+            if type(layout) is int and 0 < layout < 1000 and layout != LAYOUT:
+                raise StateError(
+                    f"{file} was written by another version of projse (layout {layout}, not "
+                    f"{LAYOUT}); use another state folder, or delete this one to begin anew."
+                )
+        if plan is None or not _is_plan(plan):
+            raise StateError(
+                f"{file} is damaged or not of projse at all; use another state folder."
+            )
+        return plan
+
+    def _load(self) -> None:
+        if os.path.lexists(self.path / "state.json"):
+            self._plan = self._read_plan()
+        kept: set[str | None] = set()
+        names = os.listdir(self.files)
+        for name in sorted(filter(ENTRY.fullmatch, names)):
+            entry = Entry.of(_read_json(self.files / name, ENTRY_BYTES), name)
+            if entry is None:
+                continue  # damaged: that file is read again, and its entry replaced
+            if self._is_gone(entry):
+                _remove(self.files / name)
+                continue
+            self._entries[entry.path] = entry
+            kept.add(entry.moments_name)
+        for name in names:
+            if (MOMENTS.fullmatch(name) and name not in kept) or TEMPORARY.fullmatch(name):
+                _remove(self.files / name)
+        for name in filter(TEMPORARY.fullmatch, os.listdir(self.path)):
+            _remove(self.path / name)
+
+    def _is_gone(self, entry: Entry) -> bool:
+        """Whether a local file was removed; files that lie elsewhere are left alone."""
+        return os.path.isabs(entry.path) and not os.path.exists(entry.path)
+
+    @contextmanager
+    def _named_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            place = error.filename or self.path
+            if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+                raise StateError(
+                    f"There is no room for the state in {self.path} ({error.strerror}). Free some "
+                    "space and run again: what is done is kept."
+                ) from error
+            if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+                raise StateError(
+                    f"The state folder {self.path} cannot be written ({error.strerror}: {place}). "
+                    "Give yourself permission, or use another folder."
+                ) from error
+            if error.errno in (errno.ENOTDIR, errno.EEXIST):
+                raise StateError(f"{place} is a file; the state needs a folder.") from error
+            raise StateError(f"The state folder {self.path} cannot be used: {error}") from error
+
+
+def _locked(path: Path, folder: Path) -> Any:
+    """Open a file and lock it until it is closed, or its process ends in whatever way."""
+    descriptor = _open_own(path, os.O_RDWR | os.O_CREAT)
+    if descriptor is None:
+        raise StateError(f"{path} is no regular file, and so no lock of a state; remove it.")
+    file = os.fdopen(descriptor, "r+b", buffering=0)
+    try:
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            import msvcrt
+
+            file.seek(1 << 30)  # a byte far from the text, which can then be read by others
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        holder = _holder(file)
+        file.close()
+        if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
+            raise
+        who = f" (process {holder})" if holder else ""
+        raise StateError(
+            f"Another run{who} is using the state folder {folder}. Wait until it ends, or use "
+            "another folder."
+        ) from error
+    if _holder(file) is None or os.fstat(file.fileno()).st_nlink > 1:
+        file.close()
+        raise StateError(
+            f"{path} was not written by a run that used the folder; move it elsewhere, or use "
+            "another folder."
+        )
+    file.seek(0)
+    file.truncate()
+    file.write(str(os.getpid()).encode())
+    return file
+
+
+def _holder(file: Any) -> str | None:
+    """Return the process that a lock names, "" where it names none, None where it is no lock."""
+    file.seek(0)
+    text = file.read(32)
+    return text.decode().strip() if HOLDER.fullmatch(text) else None
+
+
+def _open_own(path: Path, flags: int) -> int | None:
+    """Open a regular file of the folder; None where the name is something else."""
+    with contextlib.suppress(FileNotFoundError):
+        # Asked before opening too, since opening a device may do something.
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return None
+    descriptor = os.open(path, flags | OWN_FLAGS, 0o666)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        return descriptor
+    os.close(descriptor)
+    return None
+
+
+def _read_own(path: Path, most: int | None = None) -> bytes | None:
+    """Read a regular file of the folder; None where it is none, or longer than ``most``."""
+    descriptor = _open_own(path, os.O_RDONLY)
+    if descriptor is None:
+        return None
+    with os.fdopen(descriptor, "rb") as file:
+        if most is not None and os.fstat(descriptor).st_size > most:
+            return None
+        return file.read()
+
+
+def _remove(path: Path) -> None:
+    """Remove a regular file whose name is ours; whatever else has the name stays."""
+    with contextlib.suppress(FileNotFoundError):
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            path.unlink()
+
+
+def _temporary(folder: Path) -> Path:
+    return folder / f".projse-{secrets.token_hex(8)}.part"
+
+
+def _write_json(path: Path, plain: dict[str, Any]) -> None:
+    temporary = _temporary(path.parent)
+    try:
+        with temporary.open("x", encoding="utf-8") as file:
+            json.dump(plain, file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _read_json(path: Path, most: int) -> dict[str, Any] | None:
+    """Return the object that a file holds; None where it holds none."""
+    try:
+        content = _read_own(path, most)
+        plain = None if content is None else json.loads(content)
+    except (ValueError, RecursionError):
+        return None
+    return plain if isinstance(plain, dict) else None
+
+
+def _is_own_name(name: str) -> bool:
+    return any(form.fullmatch(name) for form in (ENTRY, MOMENTS, TEMPORARY))
+
+
+def _is_checksum(value: Any) -> bool:
+    return isinstance(value, str) and CHECKSUM.fullmatch(value) is not None
+
+
+def _is_plan(plan: dict[str, Any]) -> bool:
+    """Tell whether the state holds what :meth:`StateFolder.begin` writes."""
+    columns, request = plan.get("columns"), plan.get("request")
+    return (
+        plan.get("kind") == KIND
+        and plan.get("layout") == LAYOUT
+        and isinstance(columns, dict)
+        and columns.keys() == Columns(()).as_dict().keys()
+        and all(_is_names(columns[name]) for name in ("features", "targets"))
+        and all(
+            columns[name] is None or isinstance(columns[name], str)
+            for name in ("labels", "label_kind", "weight")
+        )
+        and isinstance(request, dict)
+        and request.keys() == Request().as_dict().keys()
+        and request["missing"] in MISSING
+    )
+
+
+def _is_names(value: Any) -> bool:
+    """Tell whether a value is a list of different names."""
+    return (
+        isinstance(value, list)
+        and all(isinstance(name, str) for name in value)
+        and len(set(value)) == len(value)
+    )
+
+
+def _place(path: str) -> str:
+    """Return the name that a path has in the folder."""
+    return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+
+
+def _difference(name: str, before: Any, now: Any) -> str:
+    """Say in what two values differ; nothing where they do not."""
+    if before == now:
+        return ""
+    if not (isinstance(before, list) and isinstance(now, list)):
+        return f"{name}: {before!r} before, {now!r} now"
+    gone, new = _without(before, now), _without(now, before)
+    if not gone and not new:
+        at = next(i for i, (a, b) in enumerate(zip(before, now, strict=True)) if a != b)
+        return f"{name} in another order: number {at + 1} was {before[at]!r} and is {now[at]!r}"
+    words = [f"without {_some(gone)}"] if gone else []
+    words += [f"also {_some(new)}"] if new else []
+    return f"{name}: now {' and '.join(words)}"
+
+
+def _without(names: list[str], others: list[str]) -> list[str]:
+    known = set(others)
+    return [name for name in names if name not in known]
+
+
+def _some(names: list[str], most: int = 3) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

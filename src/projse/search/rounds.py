@@ -1,0 +1,229 @@
+"""Selection in rounds: search the reference space, condition on the picks, search what is left.
+
+The one place where all routes meet: any kernel matrices, from whatever rows, go through
+:func:`select`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.kernels.kernel import ENTRY_ROUNDING, FeatureGram
+from projse.search.coordinates import Conditioning, coordinates, factor
+from projse.search.greedy import CholeskyDeflation, Deflation, Pick, ProjectedDeflation, greedy
+from projse.search.significance import selection_pvalue
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to select, and how.
+
+    Attributes
+    ----------
+    n_features : int or None
+        How many; None for the rank of the reference space, given what is included.
+    exhausted : {"residual", "restart", "stop"}
+    round_size : int or None
+    include, exclude : ndarray of int
+        Candidates that come first; candidates that are never picked.
+    alpha, rank, tol
+        Of the factor of ``K_YY``.
+    one_view : bool
+        The references are the candidates.
+    spectrum : ndarray or None
+        Singular values of the references, where an orthonormal basis took their place.
+    degrees : float
+        Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
+    significance : float or None
+        Stop at the first p-value above this.
+    """
+
+    n_features: int | None
+    exhausted: str = "residual"
+    round_size: int | None = None
+    include: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    exclude: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    alpha: float = 0.0
+    rank: int | float | None = None
+    tol: float | None = None
+    one_view: bool = False
+    spectrum: Array | None = None
+    degrees: float = float("nan")
+    significance: float | None = None
+
+    @property
+    def needs_factor(self) -> bool:
+        """Whether the directions of the references are weighed or cut."""
+        return bool(self.alpha) or self.rank is not None or self.tol is not None
+
+
+@dataclass
+class Selection:
+    """Picks in order, with what is known about each."""
+
+    indices: list[int] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)
+    margins: list[float] = field(default_factory=list)
+    pvalues: list[float] = field(default_factory=list)
+    rounds: list[int] = field(default_factory=list)
+    reference_rank: int = 0
+    stopped: str = ""
+
+    def add(self, pick: Pick, pvalue: float, round_number: int) -> None:
+        """Record a pick."""
+        self.indices.append(pick.index)
+        self.scores.append(pick.score)
+        self.margins.append(pick.margin)
+        self.pvalues.append(pvalue)
+        self.rounds.append(round_number)
+
+
+class ReferenceSpace:
+    """The reference space of a selection: opened for search round by round."""
+
+    def __init__(self, gram: FeatureGram, plan: Plan) -> None:
+        self.gram = gram
+        self.plan = plan
+        self.conditioning = Conditioning(gram)
+        # One view needs no factor of its own Gram matrix: its search is pivoted Cholesky.
+        self.by_cholesky = plan.one_view and not plan.needs_factor
+        self.largest: float | None = None
+        if gram.n_covariates:
+            n = gram.n_y - gram.n_covariates
+            self.largest = float(np.linalg.eigvalsh(gram.yy[:n, :n])[-1]) if n else 0.0
+
+    def open(self) -> tuple[Deflation, int]:
+        """Return the space that is left, for a search, and its dimension."""
+        conditioning = self.conditioning
+        if self.by_cholesky:
+            return CholeskyDeflation(conditioning), int((~conditioning.vanished).sum())
+        plan, gram = self.plan, self.gram
+        K = conditioning.reference()
+        # Ridge and truncation go by the directions of the references, not those of their basis.
+        spectrum = plan.spectrum if plan.needs_factor else None
+        amplification = conditioning.y_amplification()
+        if spectrum is not None:
+            K = K * np.outer(spectrum, spectrum)
+        kept = factor(
+            K,
+            alpha=plan.alpha,
+            rank=plan.rank,
+            tol=plan.tol,
+            eps=gram.eps,
+            largest=self.largest,
+            amplification=amplification if spectrum is None else amplification * spectrum,
+        )
+        if self.largest is None:
+            self.largest = kept.largest
+        conditioned = conditioning if conditioning.rank else None
+        F = kept.F if spectrum is None else kept.F * spectrum
+        R = coordinates(gram, F, conditioned)
+        smallest = kept.smallest + plan.alpha if kept.rank else 1.0
+        deflation = ProjectedDeflation(
+            R,
+            noise=self._noise(F, amplification),
+            relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
+        )
+        return deflation, kept.rank
+
+    def _noise(self, F: Array, amplification: Array) -> Array:
+        """Root mean square rounding of the coordinates of each candidate."""
+        rank, plan = max(len(F), 1), self.plan
+        noise = self.conditioning.noise() * (np.linalg.norm(F * amplification) / np.sqrt(rank))
+        if plan.spectrum is not None:
+            # The basis itself: of the references, a short direction is known less well.
+            off = ENTRY_ROUNDING * self.gram.eps * np.linalg.norm(F / plan.spectrum)
+            noise = np.hypot(noise, off / np.sqrt(rank))
+        return noise
+
+
+def select(
+    gram: FeatureGram, plan: Plan, progress: Callable[[int, int], None] | None = None
+) -> Selection:
+    """Select variables as ``plan`` says.
+
+    Parameters
+    ----------
+    gram : FeatureGram
+        Normalised kernel matrices.
+    plan : Plan
+    progress : callable or None
+        Called with the number of picks made and wanted.
+
+    Returns
+    -------
+    Selection
+    """
+    space = ReferenceSpace(gram, plan)
+    selection = Selection()
+    eligible = gram.alive.copy()
+    eligible[plan.exclude] = False
+    if gram.n_covariates:
+        space.conditioning.extend_by_covariates()
+    deflation, rank = space.open()
+    selection.reference_rank = rank
+    wanted = plan.n_features
+    if plan.include.size:
+        for pick in greedy(deflation, eligible, forced=plan.include):
+            selection.add(pick, float("nan"), 0)
+        eligible[plan.include] = False
+        space.conditioning.extend(plan.include)
+        deflation, rank = space.open()
+    if wanted is None:
+        # What comes first takes no place of what the references are then searched for.
+        wanted = len(selection.indices) + min(rank, int(eligible.sum()))
+
+    round_number = 0
+    pending: list[int] = []
+    looked_once = False
+    while len(selection.indices) < wanted:
+        round_number += 1
+        limit = min(rank, wanted - len(selection.indices), plan.round_size or rank)
+        degrees = plan.degrees - space.conditioning.rank
+        picks = greedy(deflation, eligible)
+        taken = 0
+        for pick in islice(picks, limit):
+            pvalue = selection_pvalue(pick.score, rank, taken, pick.n_candidates, degrees)
+            if plan.significance is not None:
+                # In a space that picks were taken out of, one of several variables behind the same
+                # outputs may look like chance; given those picks, it does not. So there it is
+                # looked at twice, each time at half the level.
+                second_look = taken > 0 and plan.exhausted == "residual"
+                halved = second_look or (looked_once and not taken)
+                if not pvalue <= plan.significance / (2 if halved else 1):
+                    looked_once = second_look
+                    if second_look:
+                        break
+                    selection.stopped = "significance"
+                    return selection
+                looked_once = False
+            selection.add(pick, pvalue, round_number)
+            pending.append(pick.index)
+            eligible[pick.index] = False
+            taken += 1
+            if progress is not None:
+                progress(len(selection.indices), wanted)
+        if len(selection.indices) == wanted:
+            break
+        used_up = plan.round_size is None or taken < plan.round_size
+        # One view explains itself: what the search leaves is rounding, and no round finds more.
+        nothing_left = taken == 0 or (space.by_cholesky and taken < limit)
+        if nothing_left or not eligible.any() or (used_up and plan.exhausted == "stop"):
+            selection.stopped = "exhausted"
+            break
+        if plan.exhausted == "residual" or not used_up:
+            if not gram.has_x_rows:
+                selection.stopped = "no products"
+                break
+            space.conditioning.extend(np.asarray(pending, dtype=np.intp))
+            pending = []
+        deflation, rank = space.open()
+    return selection

@@ -1,0 +1,276 @@
+"""Parts of a source that need no pyarrow: .npy files, arrays, and iterators of (X, Y) batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from projse.exceptions import SourceError
+from projse.sources import files as _files
+from projse.sources.batches import chunk_rows
+from projse.sources.columns import Field
+from projse.sources.parts import Part, Reading
+from projse.sources.rows import Rows, check_weight, make_rows, refuse_non_numeric_columns
+from projse.sources.targets import is_missing
+
+Array = NDArray[Any]
+
+
+class NpyPart(Part):
+    """A matrix in NumPy's own format, read through a memory map; columns are 0, 1, 2 and so on."""
+
+    def __init__(self, file: _files.File) -> None:
+        self.file = file
+        self.path = self.label = file.path
+        self.size = file.size
+
+    def fingerprint(self, content: bool = False) -> dict[str, Any]:
+        """Return size and time, or size and content."""
+        return _files.fingerprint(self.file.path, content)
+
+    def fields(self) -> list[Field]:
+        """Return one field a column."""
+        matrix = self._matrix()
+        dtype = matrix.dtype
+        kind = "bool" if dtype.kind == "b" else "number"
+        return [Field(str(j), kind, str(dtype), dtype) for j in range(matrix.shape[1])]
+
+    def rows(self, reading: Reading) -> Iterator[Rows]:
+        """Hand out the rows; the map is made anew for each chunk, so that memory stays bounded."""
+        columns = reading.columns
+        m = self._matrix().shape[0]
+        itemsize = self._matrix().dtype.itemsize
+        size = chunk_rows(len(columns.features), len(columns.targets), itemsize)
+        for start in range(0, m, size):
+            block = self._matrix()[start : start + size]
+            weight = None if columns.weight is None else block[:, int(columns.weight)]
+            y = _pick(block, columns.targets) if columns.targets else None
+            target_type = "continuous"
+            if columns.labels is not None:
+                y, target_type = np.asarray(block[:, int(columns.labels)]), "class"
+            X = _pick(block, columns.features)
+            rows = _make(X, y, weight, target_type, reading.missing, self.label)
+            self.done = min(start + size, m) / m
+            if rows is not None:
+                rows.feature_names = columns.features
+                if columns.targets:
+                    rows.target_names = columns.targets
+                yield rows
+
+    def _matrix(self) -> Array:
+        try:
+            matrix: Array = np.load(self.file.path, mmap_mode="r", allow_pickle=False)
+        except (OSError, ValueError, EOFError) as error:
+            raise SourceError(
+                f"{self.label} cannot be read: {str(error).splitlines()[0]}. It may be cut short "
+                "or no .npy file: restore it or remove it."
+            ) from error
+        if matrix.ndim == 1:
+            matrix = matrix[:, None]
+        if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
+            raise SourceError(
+                f"{self.label} holds an array of shape {matrix.shape} and dtype {matrix.dtype}; a "
+                "source needs a matrix of numbers, one row a sample."
+            )
+        return matrix
+
+
+class ArraysPart(Part):
+    """Arrays (X, Y) or (X, Y, weight), in memory or memory maps, summed a slice at a time."""
+
+    label = "the arrays"
+
+    def __init__(self, arrays: Sequence[Any], target_type: str) -> None:
+        self.arrays, self.target_type = arrays, target_type
+
+    def fields(self) -> None:
+        """Return None: columns are not chosen by name."""
+        return
+
+    def rows(self, reading: Reading) -> Iterator[Rows]:
+        """Hand out slices of the arrays."""
+        X = self.arrays[0]
+        m = X.shape[0]
+        for other in self.arrays[1:]:
+            if other is not None and other.shape[0] != m:
+                raise SourceError(
+                    f"The arrays have different numbers of rows: {m} and {other.shape[0]}."
+                )
+        y = self.arrays[1] if len(self.arrays) > 1 else None
+        n_y = y.shape[1] if y is not None and y.ndim == 2 else 1
+        itemsize = getattr(getattr(X, "dtype", None), "itemsize", 8)
+        size = chunk_rows(X.shape[1], n_y, itemsize)
+
+        def slices() -> Iterator[tuple[Any, ...]]:
+            for start in range(0, m, size):
+                yield tuple(None if a is None else a[start : start + size] for a in self.arrays)
+                self.done = min(start + size, m) / m
+
+        yield from _encoded(slices(), self.target_type, reading.missing, self.label)
+
+
+class IteratorPart(Part):
+    """An iterator of (X, Y) or (X, Y, weight) batches, of any size each."""
+
+    label = "the iterator"
+
+    def __init__(self, first: Any, others: Iterator[Any], target_type: str) -> None:
+        self.first, self.others, self.target_type = first, others, target_type
+
+    def fields(self) -> None:
+        """Return None: columns are not chosen by name."""
+        return
+
+    def rows(self, reading: Reading) -> Iterator[Rows]:
+        """Hand out the batches, small ones put together."""
+        yield from _encoded(_recut(self._batches()), self.target_type, reading.missing, self.label)
+
+    def _batches(self) -> Iterator[tuple[Any, ...]]:
+        batch = self.first
+        number = 0
+        while batch is not None:
+            if not isinstance(batch, tuple | list) or not 1 <= len(batch) <= 3:
+                raise SourceError(
+                    f"Batch {number} of {self.label} is a {type(batch).__name__}; each must be "
+                    "(X, Y) or (X, Y, weight)."
+                )
+            lengths = [_length(array) for array in batch if array is not None]
+            if len(set(lengths)) > 1:
+                raise SourceError(
+                    f"Batch {number} of {self.label} has different numbers of rows: "
+                    f"{', '.join(map(str, lengths))}."
+                )
+            yield tuple(batch)
+            batch = next(self.others, None)
+            number += 1
+
+
+def _length(array: Any) -> int:
+    return int(array.shape[0]) if hasattr(array, "shape") else len(array)
+
+
+def _recut(batches: Iterator[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Put small batches of plain arrays together, and cut large ones."""
+    waiting: list[tuple[Any, ...]] = []
+    n_waiting = 0
+    for batch in batches:
+        X = batch[0]
+        plain = all(a is None or isinstance(a, np.ndarray) for a in batch) and X.ndim == 2
+        if not plain:
+            if waiting:
+                yield _joined(waiting)
+                waiting, n_waiting = [], 0
+            yield batch
+            continue
+        if waiting and not _alike(waiting[0], batch):
+            yield _joined(waiting)
+            waiting, n_waiting = [], 0
+        y = batch[1] if len(batch) > 1 else None
+        n_y = y.shape[1] if y is not None and y.ndim == 2 else 1
+        size = chunk_rows(X.shape[1], n_y, X.dtype.itemsize)
+        start = 0
+        while start < len(X):
+            n = min(size - n_waiting, len(X) - start)
+            waiting.append(tuple(None if a is None else a[start : start + n] for a in batch))
+            start += n
+            n_waiting += n
+            if n_waiting == size:
+                yield _joined(waiting)
+                waiting, n_waiting = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _alike(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+    """Whether two batches can be put together."""
+    return len(one) == len(other) and all(
+        (a is None) == (b is None)
+        and (a is None or (a.shape[1:] == b.shape[1:] and a.dtype == b.dtype))
+        for a, b in zip(one, other, strict=True)
+    )
+
+
+def _joined(batches: list[tuple[Any, ...]]) -> tuple[Any, ...]:
+    if len(batches) == 1:
+        return batches[0]
+    return tuple(
+        None if arrays[0] is None else np.concatenate(arrays)
+        for arrays in zip(*batches, strict=True)
+    )
+
+
+def _encoded(
+    batches: Iterator[tuple[Any, ...]], target_type: str, missing: str, where: str
+) -> Iterator[Rows]:
+    """Check and encode batches; the first one decides whether y are labels."""
+    for X, *rest in batches:
+        y, weight = [*rest, None, None][:2]
+        rows = _make(X, y, weight, target_type, missing, where)
+        if rows is None:
+            continue
+        if rows.Y is not None and target_type == "auto":
+            target_type = "continuous" if rows.classes is None else "class"
+        yield rows
+
+
+def _make(X: Any, y: Any, weight: Any, target_type: str, missing: str, where: str) -> Rows | None:
+    """Turn one batch into rows; None where no row of it counts."""
+    try:
+        refuse_non_numeric_columns(X)
+        names = getattr(X, "columns", None)
+        if names is not None:
+            names = tuple(names) if all(isinstance(n, str) for n in names) else None
+        if X.shape[0] == 0:
+            return None
+        if weight is not None:
+            weight = np.asarray(weight, dtype=np.float64)
+            if weight.shape == (X.shape[0],) and not weight.any():
+                return None
+            weight = check_weight(weight, X.shape[0])
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
+        if missing == "drop":
+            keep = _complete(X, y)
+            if not keep.all():
+                if not keep.any():
+                    return None
+                X, y = X[keep], None if y is None else _take(y, keep)
+                weight = None if weight is None else weight[keep]
+        return make_rows(X, y, weight, target_type=target_type, feature_names=names)
+    except SourceError:
+        raise
+    except ValueError as error:
+        raise SourceError(f"{where}: {error}") from error
+
+
+def _complete(X: Any, y: Any) -> NDArray[np.bool_]:
+    """Rows without a missing value."""
+    keep = np.ones(X.shape[0], dtype=bool)
+    for values in (X, y):
+        if values is None or sp.issparse(values):
+            continue
+        array = np.asarray(values)
+        if array.dtype.kind == "f":
+            missing = np.isnan(array)
+        elif array.dtype.kind == "O":
+            missing = np.array([is_missing(v) for v in array.ravel()]).reshape(array.shape)
+        else:
+            continue
+        keep &= ~(missing if missing.ndim == 1 else missing.any(axis=1))
+    return keep
+
+
+def _take(y: Any, keep: NDArray[np.bool_]) -> Any:
+    return y[keep] if sp.issparse(y) or isinstance(y, np.ndarray) else np.asarray(y)[keep]
+
+
+def _pick(block: Array, names: Sequence[str]) -> Array:
+    """Columns by number: a view where they stand side by side."""
+    places = [int(name) for name in names]
+    if places == list(range(places[0], places[-1] + 1)):
+        return block[:, places[0] : places[-1] + 1]
+    return block[:, places]

@@ -1,0 +1,122 @@
+"""Sources: whatever holds rows becomes a list of parts, each a file or a stream.
+
+Understood are
+
+- paths to Parquet, Arrow/Feather, CSV and .npy files: one file, a folder, a glob, a list of them,
+  with hive partitions (``day=2026-11-15/…``) as columns;
+- pyarrow datasets;
+- anything with the Arrow C stream interface (``__arrow_c_stream__``): pandas, polars, DuckDB
+  relations, pyarrow tables and readers; polars' lazy frames;
+- arrays or memory maps ``(X, Y)`` or ``(X, Y, weight)``;
+- iterators of such pairs, of Arrow record batches, or of data frames.
+
+Arrays and .npy files need nothing but NumPy; the rest needs pyarrow (extra ``arrow``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from projse import exceptions
+from projse.sources import array_parts as _array_parts
+from projse.sources import files as _files
+from projse.sources import parts as _parts
+
+__all__ = ["open_source"]
+
+
+def open_source(
+    source: Any, *, format: str | None = None, target_type: str = "auto"
+) -> list[_parts.Part]:
+    """List the parts of a source, in the order in which they are summed.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, dataset, data frame, stream, arrays, or iterator
+        See :mod:`projse.sources`.
+    format : {"parquet", "feather", "arrow", "csv", "npy"} or None, default=None
+        Format of the files; None goes by their names, then by their first bytes.
+    target_type : {"auto", "continuous", "class"}, default="auto"
+        How to read the Y of arrays.
+
+    Returns
+    -------
+    parts : list of Part
+        Files sorted by path; one part for anything else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse.sources import open_source
+    >>> X, Y = np.ones((5, 3)), np.ones((5, 2))
+    >>> [part.label for part in open_source((X, Y))]
+    ['the arrays']
+    """
+    if isinstance(source, str | os.PathLike) or _is_paths(source):
+        if isinstance(source, tuple) and all(str(p).endswith(".npy") for p in source):
+            return [_memory_maps(source, target_type)]
+        return [_parts.file_part(file) for file in _files.find_files(source, format)]
+    if format is not None:
+        raise ValueError(f"format={format!r} is for files; the source is no path.")
+    if isinstance(source, tuple) and 1 <= len(source) <= 3 and hasattr(source[0], "shape"):
+        return [_array_parts.ArraysPart(_as_arrays(source), target_type)]
+    if hasattr(source, "get_fragments"):
+        fragments = sorted(source.get_fragments(), key=lambda f: getattr(f, "path", ""))
+        return [_parts.FragmentPart(source, f, i) for i, f in enumerate(fragments)]
+    if hasattr(source, "__arrow_c_stream__") or hasattr(source, "collect_schema"):
+        return [_parts.StreamPart(source)]
+    if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "iloc"):
+        return [_parts.StreamPart(source)]
+    if hasattr(source, "__arrow_c_array__"):
+        return [_parts.BatchesPart(source, iter(()))]
+    if isinstance(source, Iterable) and not isinstance(source, dict | np.ndarray):
+        return [_from_iterator(iter(source), target_type)]
+    raise TypeError(
+        f"A {type(source).__name__} is no source of rows; pass a path, a folder, a dataset, a data "
+        "frame, arrays (X, Y), or an iterator of (X, Y) batches."
+    )
+
+
+def _is_paths(source: Any) -> bool:
+    return (
+        isinstance(source, list | tuple)
+        and bool(source)
+        and all(isinstance(item, str | os.PathLike) for item in source)
+    )
+
+
+def _memory_maps(paths: tuple[Any, ...], target_type: str) -> _parts.Part:
+    """Open (X, Y) or (X, Y, weight) as memory maps."""
+    if len(paths) > 3:
+        raise ValueError(
+            f"{len(paths)} .npy files in a tuple; pass (X, Y), (X, Y, weight) or a list."
+        )
+    try:
+        arrays = tuple(np.load(path, mmap_mode="r", allow_pickle=False) for path in paths)
+    except (OSError, ValueError) as error:
+        raise exceptions.SourceError(f"A memory map cannot be opened: {error}") from error
+    return _array_parts.ArraysPart(arrays, target_type)
+
+
+def _as_arrays(source: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Leave X as it is; give Y and the weights a shape."""
+    X, *others = source
+    return (X, *(o if o is None or hasattr(o, "shape") else np.asarray(o) for o in others))
+
+
+def _from_iterator(items: Iterator[Any], target_type: str) -> _parts.Part:
+    first = next(items, None)
+    if first is None:
+        raise exceptions.SourceError("The iterator is empty: there are no rows.")
+    if any(hasattr(first, name) for name in ("__arrow_c_array__", "__arrow_c_stream__")):
+        return _parts.BatchesPart(first, items)
+    if isinstance(first, tuple | list):
+        return _array_parts.IteratorPart(first, items, target_type)
+    raise TypeError(
+        f"The iterator yields {type(first).__name__}; it must yield (X, Y), (X, Y, weight), or "
+        "Arrow record batches."
+    )
