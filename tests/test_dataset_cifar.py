@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from projse import datasets
-from projse.datasets import _registry
+from projse.datasets import images, registry
 from projse.datasets.cifar import read_cifar_archive, read_cifar_npz, restricted_loads
 from projse.datasets.dataset import DataFile
 from projse.exceptions import DatasetError
@@ -127,14 +127,14 @@ def small_cifar(n_classes=100, **changes):
 
 def use_cifar(monkeypatch, tmp_path, content):
     """Register an archive in place of the official one, and put it into the data home."""
-    archive = replace(_registry.CIFAR100_ARCHIVE, addresses=(), sha256=(sha256(content),))
+    archive = replace(registry.CIFAR100_ARCHIVE, addresses=(), sha256=(sha256(content),))
     npz = DataFile("cifar100/cifar100_train.npz")
     small = replace(
-        _registry.CIFAR100,
+        registry.CIFAR100,
         parts={"train": (archive, npz), "test": (archive,)},
         n_samples={"train": 300, "test": 100},
     )
-    monkeypatch.setattr(_images, "CIFAR100", small)
+    monkeypatch.setattr(images, "CIFAR100", small)
     path = tmp_path / archive.path
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from projse import ProjSe, datasets, subspace_correlation
+from projse.datasets import synthetic
 
 
 def test_two_views_have_the_shapes_types_and_the_truth_asked_for(seed):
@@ -46,7 +47,7 @@ def test_scores_are_those_of_the_documented_truth(seed, noise):
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("batch_size", [1000, _synthetic.CHUNK_ROWS, 5000, 9000, 10**6])
+@pytest.mark.parametrize("batch_size", [1000, synthetic.CHUNK_ROWS, 5000, 9000, 10**6])
 def test_rows_are_the_same_whatever_the_batches(seed, batch_size, dtype):
     options = {"dtype": dtype, "random_state": seed}
     X, Y = datasets.make_two_view(9000, 7, 5, **options)

@@ -24,6 +24,7 @@ import pytest
 import scipy.io
 
 from projse import ProjSe, datasets
+from projse.datasets import registry
 from projse.datasets.content import read_content
 from projse.datasets.dataset import Address, DataFile, DataSet
 from projse.datasets.fetch import locate
@@ -31,7 +32,7 @@ from projse.exceptions import DatasetError, DatasetMissingError
 
 LOADERS = [getattr(datasets, name) for name in datasets.__all__ if name.startswith("load_")]
 SPLIT = [loader for loader in LOADERS if "subset" in (loader.__kwdefaults__ or {})]
-REGISTERED = [value for value in vars(_registry).values() if isinstance(value, DataSet)]
+REGISTERED = [value for value in vars(registry).values() if isinstance(value, DataSet)]
 
 
 class Server:
@@ -358,7 +359,7 @@ def test_thorax_is_read_from_the_archive_and_from_loose_files(tmp_path, server):
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, text in members.items():
             archive.writestr(name, text)
-    (address,) = _registry.THORAX.parts["train"][-1].addresses
+    (address,) = registry.THORAX.parts["train"][-1].addresses
     server.files[address.url] = packed.getvalue()
     whole = datasets.load_thorax(subset="all", data_home=tmp_path)
     assert server.asked == [address.url]

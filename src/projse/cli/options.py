@@ -41,6 +41,7 @@ class StateBy(StrEnum):
 
 
 def option(*names: str, help: str, **more: Any) -> Any:
+    """Return an option of the command."""
     return typer.Option(*names, help=help, **more)
 
 
