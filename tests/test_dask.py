@@ -33,7 +33,12 @@ from projse import (
     permutation_test,
     subspace_correlation,
 )
-from projse.exceptions import PartitionError, RankExhaustedWarning, RechunkWarning
+from projse.exceptions import (
+    ManyClassesWarning,
+    PartitionError,
+    RankExhaustedWarning,
+    RechunkWarning,
+)
 from projse.metrics import linear_kernel_alignment
 from projse.moments.partitions import PartitionPass, sum_partition
 
@@ -933,3 +938,17 @@ def test_two_views_in_dask_keep_their_type_whatever_set_output_says(seed, thread
     for given in ((dX,), (dX, dY), (X, dY)):
         with pytest.raises(ValueError, match="set_output does not apply to Dask"):
             model.transform(*given)
+
+
+def test_whole_numbers_that_look_like_measurements_are_warned_of_once(seed, threads):
+    X, _ = planted(seed)
+    y = np.arange(200) // 4
+    table = dd.from_pandas(pd.DataFrame(X, columns=NAMES).assign(y=y), npartitions=4, sort=False)
+    for call in ("fit", "partial_fit", "from_arrays"):
+        for given in (table["y"], table[["y"]], cut(y, (50,) * 4)):
+            face = Moments if call == "from_arrays" else ProjSe(1)
+            with pytest.warns(ManyClassesWarning, match=r"50 distinct values .* 200 rows") as found:
+                getattr(face, call)(table[NAMES], given)
+            assert len(found) == 1
+        face = Moments if call == "from_arrays" else ProjSe(1)
+        getattr(face, call)(table[NAMES], table["y"].astype("category"))

@@ -629,7 +629,7 @@ LABELS = {
     "dictionary": lambda codes: pa.array(np.array(["ä", "bb", "c"])[codes]).dictionary_encode(),
     "int": lambda codes: pa.array(codes * 10 - 5),
     "bool": lambda codes: pa.array(codes == 1),
-    "float": lambda codes: pa.array(codes / 2),
+    "float": lambda codes: pa.array(codes * 2.0),
 }
 
 

@@ -161,7 +161,9 @@ def is_categorical(y: Any) -> bool:
 
 def _dtypes(y: Any, n: int) -> list[Any]:
     """Return the dtypes of the n columns of y: of a frame, each its own."""
-    return list(y.dtypes) if hasattr(y, "columns") else [getattr(y, "dtype", None)] * n
+    # A Series of Dask has columns too.
+    is_frame = hasattr(y, "columns") and getattr(y, "ndim", 2) == 2
+    return list(y.dtypes) if is_frame else [getattr(y, "dtype", None)] * n
 
 
 def column_names(y: Any) -> tuple[str, ...] | None:
