@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import statistics
 import textwrap
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
 from peers import PeerResults, PeerRow
-from rows import Row
+from rows import Row, target
 from suites import ROW_SUITES
+from text import with_unit
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
@@ -60,19 +62,17 @@ def _margin(row: Row) -> tuple[float, float, float] | None:
 
 def engine_chart(rows: list[Row], quick: bool, path: Path) -> None:
     """Draw how many times better than its target each figure is, on a log scale around 1."""
-    from report import target, with_unit
-
     shown = [(row, margin) for row in rows if (margin := _margin(row)) is not None]
     figure, axes = plt.subplots(figsize=(12, 0.5 * len(shown) + 1.4), layout="constrained")
-    for place, (row, (margin, worst, best)) in enumerate(shown):
+    for place, (row, (middle, worst, best)) in enumerate(shown):
         colour = GREY if quick else BLUE if row.passed else ORANGE
-        axes.barh(place, margin - 1, left=1, color=colour, height=0.55, zorder=2)
+        axes.barh(place, middle - 1, left=1, color=colour, height=0.55, zorder=2)
         if best > worst > 0:
             axes.plot([worst, best], [place, place], color=INK, linewidth=1.2, zorder=3)
         verdict = "" if quick or row.passed else ", missed"
         axes.annotate(
             f"{with_unit(row.value, row.unit)}  (target {target(row)}{verdict})",
-            (max(margin, best, 1.0), place),
+            (max(middle, best, 1.0), place),
             xytext=(6, 0),
             textcoords="offset points",
             va="center",
@@ -122,34 +122,56 @@ def peers_chart(results: PeerResults, quick: bool, path: Path) -> None:
     figure.suptitle(title, fontsize=13)
     figure.canvas.draw()  # fixes the layout, so that labels can be kept apart
     for axes, name in panels:
-        _label(axes, [row for row in results.rows if row.shape == name and row.r2 is not None])
+        _label(axes, _points([row for row in results.rows if row.shape == name]))
     figure.savefig(path, dpi=120)
     plt.close(figure)
 
 
+@dataclass(frozen=True)
+class _Point:
+    """A contestant that has finished, with its place in a panel."""
+
+    contestant: str
+    package: str
+    seconds: float
+    r2: float
+    complete: bool
+
+    @property
+    def colour(self) -> str:
+        return PACKAGE_COLOURS.get(self.package, INK)
+
+
+def _points(rows: list[PeerRow]) -> list[_Point]:
+    return [
+        _Point(row.contestant, row.package, row.seconds, row.r2, row.n_picks == row.wanted)
+        for row in rows
+        if row.r2 is not None and row.seconds
+    ]
+
+
 def _panel(axes: Any, rows: list[PeerRow], references: dict[str, float]) -> None:
-    done = [row for row in rows if row.r2 is not None and row.seconds]
+    done = _points(rows)
     known = {k: v for k, v in references.items() if k != "status"}
-    values = [row.r2 for row in done]
+    values = [point.r2 for point in done]
     top = max(values + [v for k, v in known.items() if k == "the true ones"])
     # Far below the others, the exact place says nothing: such points sit on the lower edge.
     bottom = max(min(values), top - max(3 * (top - statistics.median(values)), 0.05))
     height = max(top - bottom, 0.02)
     axes.set_ylim(bottom - 0.15 * height, top + 0.15 * height)
     axes.set_xscale("log")
-    for row in done:
-        ours, colour = row.package == "projse", PACKAGE_COLOURS.get(row.package, INK)
-        below = row.r2 < bottom
+    for point in done:
+        ours = point.package == "projse"
         axes.scatter(
-            row.seconds,
-            max(row.r2, bottom),
+            point.seconds,
+            max(point.r2, bottom),
             s=70 if ours else 40,
-            marker="v" if below else "D" if ours else "o",
-            facecolors=colour if row.n_picks == row.wanted else "w",
-            edgecolors=colour,
+            marker="v" if point.r2 < bottom else "D" if ours else "o",
+            facecolors=point.colour if point.complete else "w",
+            edgecolors=point.colour,
             zorder=3,
         )
-    times = [row.seconds for row in done]
+    times = [point.seconds for point in done]
     axes.set_xlim(min(times) / 2, max(times) * (max(times) / min(times)) ** 0.35 * 3)
     for name, value in known.items():
         low, high = axes.get_ylim()
@@ -166,29 +188,29 @@ def _panel(axes: Any, rows: list[PeerRow], references: dict[str, float]) -> None
             )
     axes.set_title(f"{rows[0].shape}: {rows[0].sizes}", fontsize=11)
     axes.set_ylabel("held-out R²")
-    below = [f"{row.contestant} ({row.r2:.2f})" for row in done if row.r2 < bottom]
+    below = [f"{point.contestant} ({point.r2:.2f})" for point in done if point.r2 < bottom]
     over = [row.contestant for row in rows if row.status.startswith(">")]
     remarks = []
     if below:
         remarks.append(f"triangles: lower than shown, {', '.join(below)}")
     if over:
         remarks.append(f"stopped at the limit: {', '.join(over)}")
-    if any(row.n_picks != row.wanted for row in done):
+    if not all(point.complete for point in done):
         remarks.append("hollow: fewer picks than asked for")
     axes.set_xlabel("seconds\n" + textwrap.fill("; ".join(remarks), 110), fontsize=9)
     _plain(axes)
 
 
-def _label(axes: Any, rows: list[PeerRow]) -> None:
+def _label(axes: Any, done: list[_Point]) -> None:
     """Write names beside the points, moved up or down until none covers another."""
     lowest = min(y for scatter in axes.collections for _, y in scatter.get_offsets())
-    places = {row.contestant: (row.seconds, max(row.r2, lowest)) for row in rows}
-    points = {name: axes.transData.transform(place) for name, place in places.items()}
+    places = {point.contestant: (point.seconds, max(point.r2, lowest)) for point in done}
+    pixels = {name: axes.transData.transform(place) for name, place in places.items()}
     unit = axes.figure.dpi / 72
     taken: list[tuple[float, float, float]] = []
-    for row in sorted(rows, key=lambda row: -row.r2):
-        x, y = points[row.contestant]
-        left, width = x + 7 * unit, 4.4 * unit * len(row.contestant)
+    for point in sorted(done, key=lambda point: -point.r2):
+        x, y = pixels[point.contestant]
+        left, width = x + 7 * unit, 4.4 * unit * len(point.contestant)
         step = 9.5 * unit
         shifts = sorted(range(-40, 41), key=abs)
         for shift in shifts:
@@ -199,23 +221,22 @@ def _label(axes: Any, rows: list[PeerRow]) -> None:
             )
             dots = all(
                 abs(at - py) >= step * 0.7 or not left <= px <= left + width
-                for name, (px, py) in points.items()
-                if name != row.contestant
+                for name, (px, py) in pixels.items()
+                if name != point.contestant
             )
             if clear and dots:
                 break
         taken.append((left, left + width, at))
-        colour = PACKAGE_COLOURS.get(row.package, INK)
         axes.annotate(
-            row.contestant,
-            places[row.contestant],
+            point.contestant,
+            places[point.contestant],
             xytext=(7, (at - y) / unit),
             textcoords="offset points",
             va="center",
             fontsize=8,
-            color=colour,
-            fontweight="bold" if row.package == "projse" else "normal",
-            arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.5, "alpha": 0.6}
+            color=point.colour,
+            fontweight="bold" if point.package == "projse" else "normal",
+            arrowprops={"arrowstyle": "-", "color": point.colour, "linewidth": 0.5, "alpha": 0.6}
             if abs(at - y) > step
             else None,
         )

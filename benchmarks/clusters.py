@@ -9,16 +9,16 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from machine import OtherWork
 from measure import Comparison, Ratio, compare, timed
 from numpy.typing import NDArray
-from rows import Row
+from rows import Case, Row, ratio_row, spread_row
 
 from projse import Moments, ProjSe
 
@@ -66,16 +66,12 @@ def overhead_row(
     ]
     ratio = Ratio.of(less, measured.times["memory"])
     same = np.array_equal(measured.results[engine], measured.results["memory"])
-    return Row(
-        case=case,
-        work=f"{n_blocks * rows / 1e6:g}M × {N_X} × {N_Y} float64, {N_PICKS} picks, "
+    return ratio_row(
+        case,
+        f"{n_blocks * rows / 1e6:g}M × {N_X} × {N_Y} float64, {N_PICKS} picks, "
         f"{n_blocks} partitions, {WORKERS} workers, {engine}",
-        measure=f"(time − a {trivial} task on the same partitions) ÷ fit in memory with 2 threads",
-        value=ratio.median,
-        low=ratio.low,
-        high=ratio.high,
-        of_best=ratio.of_best,
-        n_runs=ratio.n_pairs,
+        f"(time − a {trivial} task on the same partitions) ÷ fit in memory with 2 threads",
+        ratio,
         at_most=1.5,
         seconds=measured.medians(engine, trivial, "memory"),
         note="same picks" if same else "**other picks**",
@@ -95,7 +91,6 @@ def dask_case(quick: bool) -> list[Row]:
     def make_y(X: Array, block_info: Any = None) -> Array:
         return references(X, block_info[None]["chunk-location"][0])
 
-    other = OtherWork()
     X, Y = in_memory(n_blocks, rows)
     cluster = LocalCluster(
         n_workers=WORKERS,
@@ -118,9 +113,7 @@ def dask_case(quick: bool) -> list[Row]:
             },
             repeats=3 if quick else 7,
         )
-    row = overhead_row("dask", "dask", measured, n_blocks, rows)
-    row.other_work = other.share()
-    return [row]
+    return [overhead_row("dask", "dask", measured, n_blocks, rows)]
 
 
 def _count_blocks(X: Any, Y: Any) -> int:
@@ -222,29 +215,23 @@ def rate_case(quick: bool) -> list[Row]:
     X, Y = rng.standard_normal((m, n_x)), rng.standard_normal((m, n_y))
     rows = []
     for with_xx in (False, True):
-        times = []
-        for _ in range(3 if quick else 7):
-            seconds, _ = timed(lambda xx=with_xx: Moments.from_arrays(X, Y, with_xx=xx, n_jobs=1))
-            times.append(seconds)
-        rates = m / np.array(times)
+        call = partial(Moments.from_arrays, X, Y, with_xx=with_xx, n_jobs=1)
+        times = [timed(call)[0] for _ in range(3 if quick else 7)]
         rows.append(
-            Row(
-                case="rate",
-                work=f"{m // 1000}k × {n_x} × {n_y} float64"
+            spread_row(
+                "rate",
+                f"{m // 1000}k × {n_x} × {n_y} float64"
                 + (", with the products of the candidates" if with_xx else ""),
-                measure="rows a second on one core",
-                value=float(np.median(rates)),
+                "rows a second on one core",
+                [m / seconds for seconds in times],
                 unit="rows/s",
-                low=float(rates.min()),
-                high=float(rates.max()),
-                n_runs=len(times),
                 seconds={"pass": float(np.median(times))},
             )
         )
     return rows
 
 
-CASES: dict[str, Callable[[bool], list[Row]]] = {
+CASES: dict[str, Case] = {
     "dask": dask_case,
     "spark": spark_case,
     "rate": rate_case,

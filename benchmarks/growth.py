@@ -6,18 +6,18 @@ sizes. ProjSe and the textbook baseline run in turns on the same data.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import data
 import numpy as np
 from machine import OtherWork
-from measure import compare, exponent
+from measure import compare, exponents
+from picking import picks
 from textbook import textbook_select
 
 from projse import ProjSe
-from projse.exceptions import RankExhaustedWarning
 
 
 @dataclass(frozen=True)
@@ -101,8 +101,8 @@ def run_axis(name: str, quick: bool) -> Growth:
         X, Y = data.regression(at["m"], at["n_x"], at["n_y"])
         measured = compare(
             {
-                "projse": lambda X=X, Y=Y, n=at["n"]: _fit(X, Y, n),
-                "textbook": lambda X=X, Y=Y, n=at["n"]: textbook_select(X, Y, n),
+                "projse": partial(picks, ProjSe(at["n"]), X, Y),
+                "textbook": partial(textbook_select, X, Y, at["n"]),
             },
             repeats,
         )
@@ -120,12 +120,6 @@ def run_axis(name: str, quick: bool) -> Growth:
     )
 
 
-def _fit(X: Any, Y: Any, n: int) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankExhaustedWarning)
-        return ProjSe(n).fit(X, Y).selected_
-
-
 def _slopes(sizes: tuple[int, ...], times: list[list[float]]) -> tuple[float, float, float]:
-    slopes = [exponent(sizes, one_round) for one_round in zip(*times, strict=True)]
+    slopes = exponents(sizes, times)
     return float(np.median(slopes)), min(slopes), max(slopes)

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import time
+from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -15,30 +16,30 @@ import scipy.linalg  # noqa: F401
 from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "fastcan")
-PACKAGES += ("dask", "pyarrow", "pyspark")
+PACKAGES = (
+    *("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "fastcan"),
+    *("dask", "pyarrow", "pyspark"),
+)
 
 
 def describe() -> dict[str, Any]:
     """Describe machine and software, without names of hosts, users or folders."""
     return {
-        "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "processor": processor(),
+        "cores": cores(),
         "memory_gib": _memory_gib(),
         "load_average": [round(load, 2) for load in os.getloadavg()]
         if hasattr(os, "getloadavg")
         else None,
-        "system": f"{platform.system()} {platform.machine()}",
+        "system": system(),
         "python": platform.python_version(),
         "blas": _blas(),
         "packages": versions(PACKAGES),
-        "commit": _commit(),
+        "commit": commit("src", "benchmarks/*.py"),
     }
 
 
-def versions(packages: tuple[str, ...]) -> dict[str, str]:
+def versions(packages: Iterable[str]) -> dict[str, str]:
     """Return versions of those packages that are installed."""
     found = {}
     for package in packages:
@@ -47,6 +48,48 @@ def versions(packages: tuple[str, ...]) -> dict[str, str]:
         except PackageNotFoundError:
             continue
     return found
+
+
+def processor() -> str:
+    """Return the name of the processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.machine()
+
+
+def cores() -> int | None:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count()
+
+
+def system() -> str:
+    """Return the operating system and the kind of machine."""
+    return f"{platform.system()} {platform.machine()}"
+
+
+def commit(*paths: str, digits: int | None = None) -> str | None:
+    """Return the commit of this repository, and say so when ``paths`` differ from it.
+
+    None where there is no commit to tell.
+    """
+
+    def git(*arguments: str) -> str:
+        done = subprocess.run(
+            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    short = "--short" if digits is None else f"--short={digits}"
+    try:
+        changed = git("status", "--porcelain", "--", *paths)
+        return git("rev-parse", short, "HEAD") + (" with changes" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
 
 
 class OtherWork:
@@ -80,15 +123,6 @@ class OtherWork:
         return busy, own, time.monotonic()
 
 
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.machine()
-
-
 def _memory_gib() -> float | None:
     try:
         return round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)
@@ -110,17 +144,3 @@ def _blas() -> list[str]:
             f"{pool['num_threads']} threads"
         )
     return found
-
-
-def _commit() -> str | None:
-    def git(*arguments: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=True
-        )
-        return done.stdout.strip()
-
-    try:
-        changed = git("status", "--porcelain", "--", "src", "benchmarks/*.py")
-        return git("rev-parse", "--short", "HEAD") + (" with changes" if changed else "")
-    except (OSError, subprocess.CalledProcessError):
-        return None

@@ -9,14 +9,18 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import gc
+import multiprocessing
 import time
 import tracemalloc
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+
+Result = TypeVar("Result")
 
 MIB = 2**20
 GIB = 2**30
@@ -109,6 +113,13 @@ def run_once(name: str, function: Callable[[], Any]) -> Comparison:
     return Comparison({name: [usage.seconds]}, {name: usage.extra}, {name: _small(usage.result)})
 
 
+def isolated(function: Callable[..., Result], *arguments: Any) -> Result:
+    """Call in a new process, which sees no memory, threads or caches of another call."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, mp_context=context) as pool:
+        return pool.submit(function, *arguments).result()
+
+
 def _small(result: Any) -> Any:
     """Keep a result only when keeping it costs no memory."""
     return result if getattr(result, "nbytes", 0) < MIB else None
@@ -117,6 +128,11 @@ def _small(result: Any) -> Any:
 def exponent(sizes: Sequence[float], seconds: Sequence[float]) -> float:
     """Slope of a straight line through log time over log size."""
     return float(np.polyfit(np.log(sizes), np.log(seconds), 1)[0])
+
+
+def exponents(sizes: Sequence[float], times: Sequence[Sequence[float]]) -> list[float]:
+    """Return an exponent a round; ``times`` holds for each size the seconds of its rounds."""
+    return [exponent(sizes, one_round) for one_round in zip(*times, strict=True)]
 
 
 @dataclass

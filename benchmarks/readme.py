@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from peers import PeerResults, PeerRow
-from report import Results, load, number, spread, table, target, with_unit
+from rows import spread, target
+from saved import Results, load
 from suites import ROW_SUITES, TITLES
+from text import number, table, with_unit
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"

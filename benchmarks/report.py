@@ -1,20 +1,18 @@
-"""Tables in Markdown, and what was measured in JSON."""
+"""The page of the results, in Markdown, with its charts."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 from growth import Growth
 from peers import PeerResults, PeerRow
-from rows import Row
+from rows import Row, spread, target
+from saved import Results, load, replace_text
 from suites import ROW_SUITES, TITLES
-
-Results = dict[str, tuple[Any, dict[str, Any]]]
-"""What each suite found, and how it was made."""
+from text import number, seconds_text, table, with_unit
 
 CHARTS = {
     "engine": "Measured figures against their targets",
@@ -30,50 +28,6 @@ QUICK = (
 )
 
 
-def number(value: float | None) -> str:
-    """Three figures that matter, never in powers of ten."""
-    if value is None:
-        return "–"
-    if value == 0 or not math.isfinite(value):
-        return f"{value:g}"
-    if abs(value) < 5e-5:
-        return "< 0.0001"
-    digits = max(0, 2 - math.floor(math.log10(abs(value))))
-    return f"{value:.{min(digits, 4)}f}"
-
-
-def seconds_text(value: float) -> str:
-    """Write a time in seconds, or in milliseconds below a tenth of one."""
-    return f"{number(value)} s" if value >= 0.1 else f"{number(1000 * value)} ms"
-
-
-def with_unit(value: float | None, unit: str) -> str:
-    """Write a figure the way its unit is read: 0.62, 45 ×, 120 MiB."""
-    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB", "rows/s") else "")
-
-
-def target(row: Row) -> str:
-    """Write the target of a row, or a dash."""
-    if row.at_most is not None:
-        return f"≤ {with_unit_exact(row.at_most, row.unit)}"
-    if row.at_least is not None:
-        return f"≥ {with_unit_exact(row.at_least, row.unit)}"
-    return "–"
-
-
-def with_unit_exact(value: float, unit: str) -> str:
-    """Write a target as it was set."""
-    text = f"{value:.2f}" if unit in ("ratio", "exponent") else f"{value:g}"
-    return text + (f" {unit}" if unit in ("×", "MiB", "GiB") else "")
-
-
-def spread(row: Row) -> str:
-    """Write the smallest and the largest of the paired ratios."""
-    if row.low is None or row.high is None:
-        return "one run" if row.value is not None else "–"
-    return f"{number(row.low)} – {number(row.high)} ({row.n_runs})"
-
-
 def disturbed(entries: list[Any]) -> list[str]:
     """Name the cases during which other processes used more than a twentieth of the machine."""
     names = [
@@ -82,14 +36,6 @@ def disturbed(entries: list[Any]) -> list[str]:
         if (entry.other_work or 0.0) > 0.05
     ]
     return list(dict.fromkeys(names))
-
-
-def table(header: list[str], lines: list[list[str]]) -> str:
-    """Make a Markdown table."""
-    body = [header, ["---"] * len(header), *lines]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in body
-    )
 
 
 def engine_table(rows: list[Row], quick: bool) -> str:
@@ -278,36 +224,6 @@ def can_draw() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def save(suite: str, found: Any, made: dict[str, Any], folder: Path) -> None:
-    """Write what a suite found, and how it was made, as JSON."""
-    plain = found.as_dict() if suite == "peers" else [entry.as_dict() for entry in found]
-    text = json.dumps({"made": made, "found": plain}, indent=1, ensure_ascii=False) + "\n"
-    folder.mkdir(parents=True, exist_ok=True)
-    _replace(folder / f"{suite}.json", text)
-
-
-def load(folder: Path) -> Results:
-    """Read what was saved of all suites."""
-    results: Results = {}
-    for suite in [*ROW_SUITES, "peers", "growth"]:
-        path = folder / f"{suite}.json"
-        if path.exists():
-            saved = json.loads(path.read_text(encoding="utf-8"))
-            results[suite] = (_entries(suite, saved["found"]), saved["made"])
-    return results
-
-
-def _entries(suite: str, found: Any) -> Any:
-    if suite == "peers":
-        rows = [_made(PeerRow, row) for row in found["rows"]]
-        return PeerResults(found["limit"], rows, found["references"])
-    return [_made(Growth if suite == "growth" else Row, entry) for entry in found]
-
-
-def _made(kind: Any, entry: dict[str, Any]) -> Any:
-    return kind(**{k: v for k, v in entry.items() if k in kind.__dataclass_fields__})
-
-
 def write_page(folder: Path) -> str:
     """Write benchmarks.md and the charts from what was saved; return the Markdown."""
     results = load(folder)
@@ -317,11 +233,5 @@ def write_page(folder: Path) -> str:
 
         charts = drawing.draw(results, folder)
     text = markdown(results, charts)
-    _replace(folder / "benchmarks.md", text)
+    replace_text(folder / "benchmarks.md", text)
     return text
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from measure import MIB, Ratio
+import numpy as np
+from measure import MIB, Comparison, Ratio
+from text import number, with_unit_exact
 
 
 @dataclass
@@ -49,16 +52,12 @@ class Row:
         return {**asdict(self), "passed": self.passed}
 
 
-def ratio_row(
-    case: str,
-    work: str,
-    measure: str,
-    ratio: Ratio,
-    seconds: dict[str, float],
-    memory: dict[str, int],
-    **more: Any,
-) -> Row:
-    """Make a row of a ratio; ``seconds`` names the contestants that belong to it."""
+Case = Callable[[bool], list[Row]]
+"""Measures something and returns its rows; True asks for sizes that only show that it runs."""
+
+
+def ratio_row(case: str, work: str, measure: str, ratio: Ratio, **more: Any) -> Row:
+    """Make a row of a ratio, with its spread."""
     return Row(
         case=case,
         work=work,
@@ -68,8 +67,49 @@ def ratio_row(
         high=ratio.high,
         of_best=ratio.of_best,
         n_runs=ratio.n_pairs,
-        seconds=seconds,
-        memory_mib={name: memory[name] / MIB for name in seconds if name in memory},
+        **more,
+    )
+
+
+def time_ratio_row(
+    case: str,
+    work: str,
+    measure: str,
+    measured: Comparison,
+    over: tuple[str, str],
+    *,
+    beside: Sequence[str] = (),
+    **more: Any,
+) -> Row:
+    """Make a row of the time of one contestant over that of another.
+
+    Parameters
+    ----------
+    case, work, measure : str
+    measured : Comparison
+    over : tuple of two str
+        The contestant whose time is divided, and the one it is divided by.
+    beside : sequence of str, default=()
+        Contestants whose seconds and memory stand beside the ratio; all if none is named.
+    **more
+        Target and other fields of the row.
+    """
+    seconds = measured.medians(*beside)
+    memory = {name: measured.memory[name] / MIB for name in seconds}
+    ratio = measured.ratio(*over)
+    return ratio_row(case, work, measure, ratio, seconds=seconds, memory_mib=memory, **more)
+
+
+def spread_row(case: str, work: str, measure: str, values: Sequence[float], **more: Any) -> Row:
+    """Make a row of the median of values, one a round, with the lowest and the highest."""
+    return Row(
+        case=case,
+        work=work,
+        measure=measure,
+        value=float(np.median(values)),
+        low=min(values),
+        high=max(values),
+        n_runs=len(values),
         **more,
     )
 
@@ -77,3 +117,19 @@ def ratio_row(
 def not_run(case: str, work: str, measure: str, why: str, **target: Any) -> Row:
     """Make a row that says why there is no figure."""
     return Row(case, work, measure, None, note=f"not run: {why}", **target)
+
+
+def target(row: Row) -> str:
+    """Write the target of a row, or a dash."""
+    if row.at_most is not None:
+        return f"≤ {with_unit_exact(row.at_most, row.unit)}"
+    if row.at_least is not None:
+        return f"≥ {with_unit_exact(row.at_least, row.unit)}"
+    return "–"
+
+
+def spread(row: Row) -> str:
+    """Write the smallest and the largest of the paired ratios."""
+    if row.low is None or row.high is None:
+        return "one run" if row.value is not None else "–"
+    return f"{number(row.low)} – {number(row.high)} ({row.n_runs})"

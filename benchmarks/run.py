@@ -7,28 +7,30 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import multiprocessing
 import os
 import shlex
 import sys
 import time
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import contestants
 import growth
 import machine
 import peers
 import report
+import saved
 import shapes
-from rows import not_run
+from measure import isolated
+from rows import Row, not_run
 from suites import ROW_SUITES, run_case
+
+Result = TypeVar("Result")
 
 RESULTS = Path(__file__).resolve().parent / "results"
 SUITES: dict[str, list[str]] = {
-    **{suite: list(module.CASES) for suite, module in ROW_SUITES.items()},
+    **{suite: list(cases) for suite, cases in ROW_SUITES.items()},
     "peers": [*shapes.SHAPES, *contestants.CONTESTANTS],
     "growth": list(growth.AXES),
 }
@@ -42,34 +44,30 @@ def progress(message: str) -> None:
     print(f"[{time.perf_counter() - _start:6.0f} s] {message}", file=sys.stderr, flush=True)
 
 
-def isolated(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call in a new process: no case sees the memory, threads or caches of another."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(function, *arguments).result()
+def attempt(title: str, function: Callable[..., Result], *arguments: Any) -> Result | Exception:
+    """Call in a new process; return what goes wrong, which must not take other calls with it."""
+    progress(title)
+    try:
+        return isolated(function, *arguments)
+    except Exception as error:
+        progress(f"{title} failed: {error}")
+        return error
 
 
-def run_rows(suite: str, cases: list[str], quick: bool) -> list[Any]:
-    rows: list[Any] = []
+def run_rows(suite: str, cases: list[str], quick: bool) -> list[Row]:
+    rows: list[Row] = []
     for case in cases:
-        progress(f"{suite}: {case}")
-        try:
-            rows += isolated(run_case, suite, case, quick)
-        except Exception as error:  # a case that fails must not take the others with it
-            progress(f"{suite}: {case} failed: {error}")
-            rows.append(not_run(case, case, "–", f"{type(error).__name__}: {str(error)[:120]}"))
+        found = attempt(f"{suite}: {case}", run_case, suite, case, quick)
+        if isinstance(found, Exception):
+            why = f"{type(found).__name__}: {str(found)[:120]}"
+            found = [not_run(case, case, "–", why)]
+        rows += found
     return rows
 
 
-def run_growth(axes: list[str], quick: bool) -> list[Any]:
-    results = []
-    for axis in axes:
-        progress(f"growth: {axis}")
-        try:
-            results.append(isolated(growth.run_axis, axis, quick))
-        except Exception as error:
-            progress(f"growth: {axis} failed: {error}")
-    return results
+def run_growth(axes: list[str], quick: bool) -> list[growth.Growth]:
+    found = [attempt(f"growth: {axis}", growth.run_axis, axis, quick) for axis in axes]
+    return [one for one in found if not isinstance(one, Exception)]
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -139,7 +137,7 @@ def main() -> None:
             found = run_rows(suite, names, options.quick)
         made["minutes"] = round((time.perf_counter() - start) / 60, 1)
         # Saved after each suite: an hour's work must not hang on the last minute.
-        report.save(suite, found, made, folder)
+        saved.save(suite, found, made, folder)
     print(report.write_page(folder))
     progress("done")
 

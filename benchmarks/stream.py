@@ -6,18 +6,15 @@ columns, about 8 GB. Every measurement has a process of its own.
 
 from __future__ import annotations
 
-import multiprocessing
 import shutil
 import tempfile
-from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from measure import GIB, MIB, Ratio, exponent, peak_extra_memory, timed
+from measure import GIB, MIB, Ratio, exponent, isolated, peak_extra_memory, timed
 from numpy.typing import NDArray
-from rows import Row, not_run
+from rows import Case, Row, not_run, ratio_row, spread_row
 
 from projse import ProjSe
 
@@ -100,13 +97,6 @@ def fit_in_memory(paths: list[str], n_rows: int, n_columns: int, repeats: int) -
     return [seconds for seconds, _ in results], results[0][1]
 
 
-def alone(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call in a new process, so that its memory is its own."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, mp_context=context) as pool:
-        return pool.submit(function, *arguments).result()
-
-
 def parquet(quick: bool) -> list[Row]:
     n_files, n_each, n_columns, repeats = (4, 5_000, 40, 2) if quick else (20, 500_000, 200, 3)
     n_rows = n_files * n_each
@@ -120,43 +110,40 @@ def parquet(quick: bool) -> list[Row]:
         paths = [str(folder / f"part-{i:03}.parquet") for i in range(n_files)]
         for i, path in enumerate(paths):
             make_file(path, n_each, n_columns, i)
-        fits, in_memory = alone(fit_in_memory, paths, n_rows, n_columns, repeats)
+        fits, in_memory = isolated(fit_in_memory, paths, n_rows, n_columns, repeats)
         fit = float(np.median(fits))
         readings: dict[str, list[float]] = {"dataset": [], "files": []}
         buffered = []
-        streams, peaks, picks = [], [], []
+        streams, peaks = [], []
+        picks: list[int] = []
         for _ in range(repeats):
-            readings["dataset"].append(alone(read_dataset, paths))
-            readings["files"].append(alone(read_files, paths))
-            buffered.append(alone(read_buffered, paths))
-            seconds, peak, picks = alone(select, paths)
+            readings["dataset"].append(isolated(read_dataset, paths))
+            readings["files"].append(isolated(read_files, paths))
+            buffered.append(isolated(read_buffered, paths))
+            seconds, peak, picks = isolated(select, paths)
             streams.append(seconds)
             peaks.append(peak)
         best = min(readings, key=lambda how: float(np.median(readings[how])))
         sizes = [n_files // 4, n_files // 2, n_files]
         slopes = []
         for _ in range(max(repeats - 2, 1)):
-            times = [alone(select, paths[:n])[0] for n in sizes]
+            times = [isolated(select, paths[:n])[0] for n in sizes]
             slopes.append(exponent(sizes, times))
         coded = [str(folder / f"coded-{i}.parquet") for i in range(2)]
         for i, path in enumerate(coded):
             make_file(path, n_each, n_columns, i, dictionary=True)
-        _, coded_peak, _ = alone(select, coded)
+        _, coded_peak, _ = isolated(select, coded)
     finally:
         shutil.rmtree(folder)
     ratio = Ratio.of(streams, [reading + fit for reading in readings[best]])
     strict = Ratio.of(streams, [reading + fit for reading in buffered])
     same = "the same picks" if picks == in_memory else "OTHER PICKS"
     return [
-        Row(
+        ratio_row(
             "parquet",
             work,
             "time ÷ (pyarrow reading and discarding + fit in memory)",
-            ratio.median,
-            low=ratio.low,
-            high=ratio.high,
-            of_best=ratio.of_best,
-            n_runs=ratio.n_pairs,
+            ratio,
             at_most=1.15,
             seconds={
                 "projse": float(np.median(streams)),
@@ -166,15 +153,11 @@ def parquet(quick: bool) -> list[Row]:
             },
             note=f"{same} as in memory; the faster of pyarrow's two ways of reading counts",
         ),
-        Row(
+        ratio_row(
             "parquet",
             work,
             "time ÷ (pyarrow reading as projse does + fit in memory)",
-            strict.median,
-            low=strict.low,
-            high=strict.high,
-            of_best=strict.of_best,
-            n_runs=strict.n_pairs,
+            strict,
             seconds={"reading, buffered": float(np.median(buffered))},
             note="with buffered reading, which is not pyarrow's default",
         ),
@@ -199,18 +182,15 @@ def parquet(quick: bool) -> list[Row]:
             n_runs=1,
             note="pyarrow holds a dictionary and two pages of 1 MB for every column at once",
         ),
-        Row(
+        spread_row(
             "parquet",
             f"{sizes[0]} to {sizes[-1]} such files",
             "exponent of time in the number of files",
-            float(np.median(slopes)),
+            slopes,
             unit="exponent",
-            low=min(slopes),
-            high=max(slopes),
-            n_runs=len(slopes),
             at_most=1.05,
         ),
     ]
 
 
-CASES: dict[str, Callable[[bool], list[Row]]] = {"parquet": parquet}
+CASES: dict[str, Case] = {"parquet": parquet}

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import data
 import numpy as np
-from engine import picks, shape
 from measure import compare
-from rows import Row, not_run, ratio_row
+from picking import picks
+from rows import Case, Row, not_run, time_ratio_row
+from text import shape
 
 from projse import ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe, block_moments
 
@@ -35,13 +35,12 @@ def two_views(quick: bool) -> list[Row]:
     )
     work = f"MNIST halves {shape(*X.shape)} + {Y.shape[1]}, {wanted} variables a side, linear"
     rows = [
-        ratio_row(
+        time_ratio_row(
             "two-views",
             work,
             "time ÷ the three products X.T @ X, X.T @ Y, Y.T @ Y",
-            measured.ratio("projse", "numpy"),
-            measured.medians(),
-            measured.memory,
+            measured,
+            over=("projse", "numpy"),
             at_most=3.0,
         )
     ]
@@ -73,17 +72,9 @@ def resamples(quick: bool) -> list[Row]:
         },
         repeats=3 if quick else 9,
     )
-    return [
-        ratio_row(
-            "resamples",
-            f"{shape(m, n_x, n_y)} float64, 10 picks, 100 resamples of half the rows",
-            "time ÷ one fit",
-            measured.ratio("100 resamples", "one fit"),
-            measured.medians(),
-            measured.memory,
-            at_most=3.0,
-        )
-    ]
+    work = f"{shape(m, n_x, n_y)} float64, 10 picks, 100 resamples of half the rows"
+    over = ("100 resamples", "one fit")
+    return [time_ratio_row("resamples", work, "time ÷ one fit", measured, over, at_most=3.0)]
 
 
 def paper_grid(quick: bool) -> list[Row]:
@@ -109,16 +100,9 @@ def paper_grid(quick: bool) -> list[Row]:
     measured = compare(
         {"one fit": lambda: picks(ProjSe(5), X, Y), "grid": grid}, repeats=3 if quick else 5
     )
-    return [
-        ratio_row(
-            "stability-grid",
-            f"MNIST halves {shape(*X.shape)} + {Y.shape[1]}, 1 to 5 picks, 10 to 50 %, 10 repeats",
-            "time ÷ one fit",
-            measured.ratio("grid", "one fit"),
-            measured.medians(),
-            measured.memory,
-        )
-    ]
+    work = f"MNIST halves {shape(*X.shape)} + {Y.shape[1]}, 1 to 5 picks, 10 to 50 %, 10 repeats"
+    over = ("grid", "one fit")
+    return [time_ratio_row("stability-grid", work, "time ÷ one fit", measured, over)]
 
 
 def folds(quick: bool) -> list[Row]:
@@ -132,19 +116,12 @@ def folds(quick: bool) -> list[Row]:
         },
         repeats=3 if quick else 5,
     )
-    return [
-        ratio_row(
-            "folds",
-            f"{shape(m, n_x, n_y)} float64, 10 folds × 20 numbers of variables × 4 settings",
-            "time ÷ the three products X.T @ X, Y.T @ X, Y.T @ Y",
-            measured.ratio("projse", "products"),
-            measured.medians(),
-            measured.memory,
-        )
-    ]
+    work = f"{shape(m, n_x, n_y)} float64, 10 folds × 20 numbers of variables × 4 settings"
+    measure = "time ÷ the three products X.T @ X, Y.T @ X, Y.T @ Y"
+    return [time_ratio_row("folds", work, measure, measured, over=("projse", "products"))]
 
 
-CASES: dict[str, Callable[[bool], list[Row]]] = {
+CASES: dict[str, Case] = {
     "two-views": two_views,
     "resamples": resamples,
     "stability-grid": paper_grid,

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from projse_paper import plotting
-from projse_paper.experiments import ALL
-from projse_paper.provenance import ROOT
+from projse_paper.benchmarks import ROOT
+from projse_paper.experiments import ALL, Experiment
 from projse_paper.runner import run as run_units
 from projse_paper.store import Store, Unit
 
@@ -49,7 +49,7 @@ def run(
         write_tables(experiment, store)
 
 
-def write_tables(experiment: Any, store: Store) -> None:
+def write_tables(experiment: Experiment, store: Store) -> None:
     """Write an experiment's CSV and figure from what is saved."""
     records = store.records(experiment.NAME)
     store.write_csv(experiment.NAME, experiment.rows(records))

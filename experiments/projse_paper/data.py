@@ -34,6 +34,13 @@ VIEWS: dict[str, Callable[..., Any]] = {
 }
 
 
+VIEW_TITLES = {
+    "mnist": "MNIST halves",
+    "mediamill": "MediaMill",
+    "mediamill_subset": "MediaMill subset",
+}
+
+
 def _load(loader: Callable[..., Any], **options: Any) -> Any:
     try:
         return loader(return_X_y=True, download_if_missing=False, **options)
@@ -66,8 +73,8 @@ def views(name: str) -> tuple[Array, Array, Array, Array]:
     """Return both views of the training rows, and of the test rows, as floats."""
     X, Y = _load(VIEWS[name], subset="train")
     X_test, Y_test = _load(VIEWS[name], subset="test")
-    dtype = np.float64
-    return tuple(np.asarray(A, dtype=dtype) for A in (X, Y, X_test, Y_test))  # type: ignore
+    X, Y, X_test, Y_test = (np.asarray(A, dtype=np.float64) for A in (X, Y, X_test, Y_test))
+    return X, Y, X_test, Y_test
 
 
 def cifar() -> tuple[Array, Array]:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
+from projse_paper.benchmarks import text
 from projse_paper.store import Record
+
+table = text.table
 
 RESULTS = "../experiments/results"
 """Folder of the results, as seen from the page."""
-
-
-def table(header: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Make a table."""
-    body = [list(header), ["---"] * len(header), *(list(line) for line in lines)]
-    return "\n".join(
-        "| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in body
-    )
 
 
 def source(*records: Record | None) -> str:
@@ -52,12 +46,9 @@ def difference(ours: float | None, paper: float | None, digits: int = 2) -> str:
 
 def seconds(value: float | None) -> str:
     """Write a time with three figures that matter."""
-    if value is None:
-        return "–"
-    if value < 5e-5:
+    if value is not None and value < 5e-5:
         return "0"
-    digits = max(0, 2 - math.floor(math.log10(value)))
-    return f"{value:.{min(digits, 4)}f}"
+    return text.number(value)
 
 
 def at(record: Record | None, size: int, key: str) -> float | None:

@@ -18,6 +18,9 @@ Array = NDArray[Any]
 
 CUT = 1e-6
 
+AS_PUBLISHED: dict[str, Any] = {"center": False, "scale": False, "center_kernel": True}
+"""The scripts' preparation as parameters of ProjSe: centred over variables, not over samples."""
+
 
 def published_select(
     X: Array, Y: Array, n: int, kernel: str = "linear", *, remove_first: bool = False
@@ -85,11 +88,12 @@ def _kernels(
         yy, yx, xx = (np.exp(-gamma * d) for d in (d_yy, d_yx, d_xx))
     if not centred:
         return yy, yx, np.diag(xx).copy()
-    yy, yx, xx = (_centre(k) for k in (yy, yx, xx))
+    yy, yx, xx = (centred_kernel(k) for k in (yy, yx, xx))
     return yy, yx, np.diag(xx).copy()
 
 
-def _centre(K: Array) -> Array:
+def centred_kernel(K: Array) -> Array:
+    """Centre a kernel matrix over the variables, in feature space."""
     return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -126,6 +126,17 @@ class Store:
             raise ValueError(
                 f"{path.name} is not JSON ({error}); delete it and run again."
             ) from None
+
+
+def finished(records: Mapping[str, Record], name: str) -> Record | None:
+    """Return the record of that name if it has results, else None."""
+    record = records.get(name)
+    return record if record is not None and record.results else None
+
+
+def all_finished(records: Mapping[str, Record], prefix: str) -> list[Record]:
+    """Return the records whose names begin with the prefix and that have results."""
+    return [r for name, r in records.items() if name.startswith(prefix) and r.results]
 
 
 def replace_text(path: Path, text: str) -> None:

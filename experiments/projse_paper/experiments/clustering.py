@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -15,11 +14,12 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from threadpoolctl import threadpool_limits
 
-from projse import ProjSe, RankExhaustedWarning
+from projse import ProjSe
 from projse_paper import data, rankers
+from projse_paper.benchmarks import picking
 from projse_paper.plotting import COLOURS, finish, panels
-from projse_paper.published import published_select
-from projse_paper.store import Record, Results, Unit
+from projse_paper.published import AS_PUBLISHED, published_select
+from projse_paper.store import Record, Results, Unit, all_finished, finished
 
 Array = NDArray[Any]
 
@@ -89,14 +89,8 @@ def units(quick: bool) -> list[Unit]:
     return made
 
 
-AS_PUBLISHED = {"center": False, "scale": False, "center_kernel": True}
-"""What the authors' scripts do to the variables: nothing over samples, centring over variables."""
-
-
 def _projse(X: Array, n: int, n_classes: int, **options: Any) -> Array:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankExhaustedWarning)
-        return ProjSe(min(n, X.shape[1]), **options).fit(X).selected_
+    return picking.picks(ProjSe(min(n, X.shape[1]), **options), X)
 
 
 def _classes_less_one(X: Array, n: int, n_classes: int, **options: Any) -> Array:
@@ -228,14 +222,14 @@ LINES = {
 
 def draw(records: dict[str, Record]) -> Figure | None:
     """Draw NMI against the number of variables, a panel a data set."""
-    present = [d for d in DATA if records.get(f"{d}-all") and records[f"{d}-all"].results]
+    present = [d for d in DATA if finished(records, f"{d}-all")]
     if not present:
         return None
     figure, axes = panels(1, len(present))
     for axis, dataset in zip(axes[0], present, strict=True):
         for method, (label, colour, style) in LINES.items():
-            record = records.get(f"{dataset}-{method}")
-            if record is None or not record.results:
+            record = finished(records, f"{dataset}-{method}")
+            if record is None:
                 continue
             found = record.results
             axis.errorbar(
@@ -249,8 +243,7 @@ def draw(records: dict[str, Record]) -> Figure | None:
                 capsize=2,
                 elinewidth=0.6,
             )
-        draws = [r.results for n, r in records.items() if n.startswith(f"{dataset}-random-")]
-        draws = [found for found in draws if found]
+        draws = [r.results for r in all_finished(records, f"{dataset}-random-")]
         if draws:
             mean = np.mean([found["nmi_mean"] for found in draws], axis=0)
             axis.plot(draws[0]["sizes"], mean, color="grey", linestyle="-.", label="random columns")

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from projse import ProjSe, StabilityProjSe, block_moments
 from projse_paper import data
 from projse_paper.plotting import COLOURS, finish, panels
-from projse_paper.store import Record, Results, Unit
+from projse_paper.store import Record, Results, Unit, finished
 
 NAME = "stability"
 SHARES = (0.1, 0.2, 0.3, 0.4, 0.5)
@@ -21,7 +21,7 @@ PICKS = {
     "mediamill": (10, 20, 30, 40, 50),
     "mediamill_subset": (10, 20, 30, 40, 50),
 }
-TITLES = {"mnist": "MNIST halves", "mediamill": "MediaMill", "mediamill_subset": "MediaMill subset"}
+TITLES = data.VIEW_TITLES
 SCORES = {"stability": "stability index (Nogueira)", "relevance": "Pearson, relevances"}
 N_BLOCKS = 200
 
@@ -126,8 +126,7 @@ def rows(records: dict[str, Record]) -> list[dict[str, Any]]:
 
 def draw(records: dict[str, Record]) -> Figure | None:
     """Draw both scores against the share of the rows, a line a number of picks."""
-    present = [d for d in PICKS if f"{d}-paper-50" in records]
-    present = [d for d in present if records[f"{d}-paper-50"].results]
+    present = [d for d in PICKS if finished(records, f"{d}-paper-50")]
     if not present:
         return None
     figure, axes = panels(2, len(present), height=2.8)
@@ -137,8 +136,8 @@ def draw(records: dict[str, Record]) -> Figure | None:
             for i, n in enumerate(PICKS[dataset]):
                 x, y = [], []
                 for share in SHARES:
-                    record = records.get(f"{dataset}-paper-{round(100 * share)}")
-                    if record is not None and record.results:
+                    record = finished(records, f"{dataset}-paper-{round(100 * share)}")
+                    if record is not None:
                         x.append(100 * share)
                         y.append(record.results[score][i])
                 axis.plot(x, y, marker=".", color=COLOURS[i], label=f"{n} pick{'s' * (n > 1)}")

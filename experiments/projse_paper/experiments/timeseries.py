@@ -13,11 +13,13 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
-from projse import ProjSe, ProjSeCV, RankExhaustedWarning
+from projse import ProjSe, ProjSeCV
 from projse.metrics import linear_kernel_alignment
 from projse_paper import data
+from projse_paper.benchmarks import picking
 from projse_paper.plotting import COLOURS, finish, panels
-from projse_paper.store import Record, Results, Unit
+from projse_paper.published import AS_PUBLISHED
+from projse_paper.store import Record, Results, Unit, all_finished, finished
 from projse_paper.svm import linear_accuracy, rbf_accuracy, rbf_alignment
 
 Array = NDArray[Any]
@@ -32,7 +34,6 @@ SIZES = {
 RANDOM_SIZES = {"shapesall": (5, 10, 20, 40, 59), "crop": (10, 20), "thorax": (5, 10, 20, 41)}
 MEASURES = ("linear_alignment", "rbf_alignment", "linear_accuracy", "rbf_accuracy")
 TITLES = {"crop": "Crop", "thorax": "Thorax", "shapesall": "ShapesAll"}
-AS_PUBLISHED = {"center": False, "scale": False, "center_kernel": True}
 
 
 def units(quick: bool) -> list[Unit]:
@@ -70,9 +71,7 @@ GRID = {"round_size": [None, 1, 5], "alpha": [0.0, 0.1]}
 
 
 def _projse(X: Array, y: Array, n: int, **options: Any) -> Array:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", RankExhaustedWarning)
-        return ProjSe(n, target_type="class", **options).fit(X, y).selected_
+    return picking.picks(ProjSe(n, target_type="class", **options), X, y)
 
 
 def _all(X: Array, y: Array, n: int) -> Array:
@@ -159,9 +158,7 @@ def rows(records: dict[str, Record]) -> list[dict[str, Any]]:
 
 def random_mean(records: dict[str, Record], dataset: str) -> dict[str, Any]:
     """Return mean and standard deviation over the random draws, by measure."""
-    draws = [
-        r.results for n, r in records.items() if n.startswith(f"{dataset}-random-") and r.results
-    ]
+    draws = [record.results for record in all_finished(records, f"{dataset}-random-")]
     if not draws:
         return {}
     stacked = {m: np.array([found[m] for found in draws]) for m in MEASURES}
@@ -173,7 +170,7 @@ def random_mean(records: dict[str, Record], dataset: str) -> dict[str, Any]:
 
 def draw(records: dict[str, Record]) -> Figure | None:
     """Draw alignment (top) and accuracy (bottom) against the number of variables."""
-    present = [d for d in SIZES if records.get(f"{d}-all") and records[f"{d}-all"].results]
+    present = [d for d in SIZES if finished(records, f"{d}-all")]
     if not present:
         return None
     figure, axes = panels(2, len(present))
@@ -185,8 +182,8 @@ def draw(records: dict[str, Record]) -> Figure | None:
             for kind, style in (("rbf", "-"), ("linear", "--")):
                 measure = f"{kind}_{what}"
                 for kernel, colour in zip(KERNELS, COLOURS, strict=False):
-                    record = records.get(f"{dataset}-projse-{kernel}")
-                    if record is None or not record.results:
+                    record = finished(records, f"{dataset}-projse-{kernel}")
+                    if record is None:
                         continue
                     label = f"ProjSe {kernel}, {kind} on samples"
                     x, y = record.results["sizes"], record.results[measure]

@@ -12,9 +12,11 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from projse import Moments, ProjSe
-from projse_paper import data, textbook
+from projse_paper import data
+from projse_paper.benchmarks import textbook
 from projse_paper.plotting import COLOURS, finish, panels
-from projse_paper.store import Record, Results, Unit
+from projse_paper.published import centred_kernel
+from projse_paper.store import Record, Results, Unit, finished
 
 Array = NDArray[Any]
 
@@ -101,12 +103,7 @@ def _textbook(X: Array, Y: Array, kernel: str) -> Results:
     K_yx = timed("k_yx", lambda: kernel_of(Y, X))
     K_yy = timed("k_yy", lambda: kernel_of(Y, Y))
     timed("eigen", lambda: np.linalg.eigh(K_yy))
-
-    def centre() -> Array:
-        K = kernel_of(X, X)
-        return K - K.mean(axis=0) - K.mean(axis=1)[:, None] + K.mean()
-
-    timed("centring", centre)
+    timed("centring", lambda: centred_kernel(kernel_of(X, X)))
     for n in PICKS:
         start = time.process_time()
         textbook.textbook_search(textbook.reference_coordinates(K_yy, K_yx), n)
@@ -119,9 +116,9 @@ def _textbook(X: Array, Y: Array, kernel: str) -> Results:
 
 def _projse(X: Array, Y: Array, kernel: str) -> Results:
     """Time the pass over the rows, and selections from its result."""
-    more = {"target_type": "class"} if Y.ndim == 1 else {"target_type": "continuous"}
+    target_type = "class" if Y.ndim == 1 else "continuous"
     start = time.process_time()
-    moments = Moments.from_arrays(X, Y, **more)
+    moments = Moments.from_arrays(X, Y, target_type=target_type)
     seconds: Results = {"pass": time.process_time() - start}
     for n in PICKS:
         start = time.process_time()
@@ -147,16 +144,15 @@ def rows(records: dict[str, Record]) -> list[dict[str, Any]]:
 
 def draw(records: dict[str, Record]) -> Figure | None:
     """Draw the total for 100 picks, by data set, kernel and code."""
-    present = [d for d in TITLES if f"{d}-linear-projse" in records]
-    present = [d for d in present if records[f"{d}-linear-projse"].results]
+    present = [d for d in TITLES if finished(records, f"{d}-linear-projse")]
     if not present:
         return None
     figure, axes = panels(1, len(present), height=2.8)
     for axis, dataset in zip(axes[0], present, strict=True):
         for kernel in KERNELS:
             for c, code in enumerate(("textbook", "projse")):
-                record = records.get(f"{dataset}-{kernel}-{code}")
-                if record is None or not record.results:
+                record = finished(records, f"{dataset}-{kernel}-{code}")
+                if record is None:
                     continue
                 found = [record.results[f"picks_{n}"] for n in PICKS]
                 style = "-" if kernel == "linear" else "--"

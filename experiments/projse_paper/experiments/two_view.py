@@ -15,7 +15,7 @@ from projse import Moments, TwoViewProjSe
 from projse_paper import correlation, data
 from projse_paper.plotting import COLOURS, finish, panels
 from projse_paper.published import published_select_from
-from projse_paper.store import Record, Results, Unit
+from projse_paper.store import Record, Results, Unit, all_finished, finished
 
 Array = NDArray[Any]
 
@@ -24,8 +24,8 @@ KERNELS = ("linear", "rbf")
 TABLE = (10, 20, 50, 100)
 SIZES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 40, 50, 60, 70, 80, 90, 100)
 DATA = ("mnist", "mediamill", "mediamill_subset")
-TITLES = {"mnist": "MNIST halves", "mediamill": "MediaMill", "mediamill_subset": "MediaMill subset"}
-GRID = tuple(
+TITLES = data.VIEW_TITLES
+GRID: tuple[dict[str, Any], ...] = tuple(
     {"kernel": kernel, "alpha": alpha, "rank": rank}
     for kernel in KERNELS
     for alpha in (0.0, 0.01, 0.1, 1.0)
@@ -201,8 +201,10 @@ def _variant(dataset: str, options: dict[str, Any]) -> Results:
     views = _views(dataset)
     moments = _moments(dataset)
     m, mx, my = moments.n_samples, moments.x_mean, moments.y_mean
-    assert my is not None
     xx, yy, yx = moments.xx, moments.yy, moments.yx
+    assert my is not None
+    assert xx is not None
+    assert yy is not None
     grams: dict[str, Array] = {}
     for side, centred in (("x", options["center"]), ("y", options["center"] is True)):
         raw, mean = (xx, mx) if side == "x" else (yy, my)
@@ -282,14 +284,14 @@ def rows(records: dict[str, Record]) -> list[dict[str, Any]]:
 
 def draw(records: dict[str, Record]) -> Figure | None:
     """Draw the first canonical correlation against the number of variables of each side."""
-    present = [d for d in DATA if records.get(f"{d}-cca") and records[f"{d}-cca"].results]
+    present = [d for d in DATA if finished(records, f"{d}-cca")]
     if not present:
         return None
     figure, axes = panels(1, len(present))
     for axis, dataset in zip(axes[0], present, strict=True):
         for kernel, colour in zip(KERNELS, COLOURS, strict=False):
-            record = records.get(f"{dataset}-projse-{kernel}")
-            if record is None or not record.results:
+            record = finished(records, f"{dataset}-projse-{kernel}")
+            if record is None:
                 continue
             for rows_of, style in (("test", "-"), ("train", ":")):
                 axis.plot(
@@ -300,8 +302,8 @@ def draw(records: dict[str, Record]) -> Figure | None:
                     marker="." if rows_of == "test" else None,
                     label=f"ProjSe {kernel}, {rows_of} rows",
                 )
-        beyond = records.get(f"{dataset}-beyond")
-        if beyond is not None and beyond.results:
+        beyond = finished(records, f"{dataset}-beyond")
+        if beyond is not None:
             found = beyond.results
             label = "ProjSe, chosen on held-out rows"
             axis.plot(found["sizes"], found["rho_test"], "*", color=COLOURS[3], label=label)
@@ -309,8 +311,7 @@ def draw(records: dict[str, Record]) -> Figure | None:
         axis.axhline(whole, color="black", linewidth=1, label="CCA on all variables, test rows")
         shown = [
             v
-            for r in records.values()
-            if r.name.startswith(f"{dataset}-projse-") and r.results
+            for r in all_finished(records, f"{dataset}-projse-")
             for v in r.results["rho_test"][1:]  # one pixel a side need not share anything
         ]
         axis.set(

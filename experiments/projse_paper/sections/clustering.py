@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from projse_paper.experiments.clustering import ALPHAS, KERNELS, RANKS, TITLES
@@ -17,7 +19,7 @@ from projse_paper.markdown import (
     with_spread,
 )
 from projse_paper.paper import numbers
-from projse_paper.store import Record
+from projse_paper.store import Record, all_finished, finished
 
 TITLE = "Clustering: genes chosen without labels"
 
@@ -78,7 +80,7 @@ def _comparison(records: dict[str, Record], dataset: str) -> str:
         known = paper.get(PAPERS.get(method, ""))
         if record is not None:
             lines.append(_line(label, known, record))
-    draws = [r for n, r in records.items() if n.startswith(f"{dataset}-random-") and r.results]
+    draws = all_finished(records, f"{dataset}-random-")
     if draws:
         cells = []
         for size in (10, 300):
@@ -91,7 +93,9 @@ def _comparison(records: dict[str, Record], dataset: str) -> str:
     return table(HEADER, lines)
 
 
-def _line(label: str, known: dict | None, record: Record | None, quoted: bool = False) -> list[str]:
+def _line(
+    label: str, known: dict[str, Any] | None, record: Record | None, quoted: bool = False
+) -> list[str]:
     cells = []
     for size, key in ((10, "nmi10"), (300, "nmi300")):
         theirs = known[key] if known else None
@@ -124,7 +128,7 @@ def _why(records: dict[str, Record]) -> list[str]:
     """Show what explains the differences on Glioma, as experiments."""
     paper = numbers()["clustering"]["glioma"]
     parts = ["### Why they differ, as experiments (Glioma)"]
-    tie = [records.get(f"glioma-permuted-{kernel}") for kernel in KERNELS]
+    tie = [finished(records, f"glioma-permuted-{kernel}") for kernel in KERNELS]
     lines = [
         [
             r.parameters["kernel"],
@@ -137,7 +141,7 @@ def _why(records: dict[str, Record]) -> list[str]:
             source(r),
         ]
         for r in tie
-        if r is not None and r.results
+        if r is not None
     ]
     header = ["kernel", "NMI(5)", "NMI(10)", "NMI(300 or end)", "different first picks", "file"]
     parts += [
@@ -182,8 +186,8 @@ def _why(records: dict[str, Record]) -> list[str]:
         table(header, lines),
         _reading(records),
     ]
-    first, rest = records.get("glioma-first"), records.get("glioma-all")
-    if first is not None and first.results and rest is not None and rest.results:
+    first, rest = finished(records, "glioma-first"), finished(records, "glioma-all")
+    if first is not None and rest is not None:
         lines = [
             ["first columns of the file", _value(first, 10)[1], _value(first, 300)[1]],
             ["all variables", _value(rest, 10)[1], _value(rest, 300)[1]],
@@ -269,8 +273,8 @@ def _rank_grid(records: dict[str, Record]) -> list[str]:
         ("restart-linear", "whole space, restarts asked for"),
     ]
     for method, label in names:
-        record = records.get(f"glioma-{method}")
-        if record is None or not record.results:
+        record = finished(records, f"glioma-{method}")
+        if record is None:
             continue
         found = record.results
         last = len(found["sizes"]) - 1
@@ -302,7 +306,7 @@ def _rank_grid(records: dict[str, Record]) -> list[str]:
 
 def _chance(records: dict[str, Record]) -> str:
     """Say how random columns compare, from their numbers."""
-    draws = [r for n, r in records.items() if n.startswith("glioma-random-") and r.results]
+    draws = all_finished(records, "glioma-random-")
     ours = at(records.get("glioma-beyond-rank"), 20, "nmi_mean")
     if not draws or ours is None:
         return ""

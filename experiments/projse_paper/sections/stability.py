@@ -5,7 +5,7 @@ from __future__ import annotations
 from projse_paper.experiments.stability import PICKS, SHARES, TITLES
 from projse_paper.markdown import figure, not_run, number, source, table
 from projse_paper.paper import numbers
-from projse_paper.store import Record
+from projse_paper.store import Record, finished
 
 TITLE = "Stability: would other rows give the same variables?"
 
@@ -28,8 +28,8 @@ def section(records: dict[str, Record]) -> str:
         for kind, title in (("paper", "ten subsets"), ("hundred", "a hundred subsets")):
             lines = []
             for share in SHARES:
-                record = records.get(f"{dataset}-{kind}-{round(100 * share)}")
-                if record is None or not record.results:
+                record = finished(records, f"{dataset}-{kind}-{round(100 * share)}")
+                if record is None:
                     continue
                 found = record.results
                 cells = [
@@ -39,8 +39,8 @@ def section(records: dict[str, Record]) -> str:
                 lines.append([f"{100 * share:g} %", *cells, source(record)])
             header = [title, *(f"{n} picks" for n in picks), "file"]
             parts.append(table(header, lines))
-        beyond = records.get(f"{dataset}-beyond")
-        if beyond is not None and beyond.results:
+        beyond = finished(records, f"{dataset}-beyond")
+        if beyond is not None:
             found = beyond.results
             plain, chosen = found["stability_by_alpha"][0], found["stability"]
             lines = [

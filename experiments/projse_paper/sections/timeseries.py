@@ -7,7 +7,7 @@ from typing import Any
 from projse_paper.experiments.timeseries import KERNELS, MEASURES, SIZES, TITLES, random_mean
 from projse_paper.markdown import at, figure, not_run, number, source, table, with_spread
 from projse_paper.paper import numbers
-from projse_paper.store import Record
+from projse_paper.store import Record, all_finished, finished
 
 TITLE = "Time series: points in time that tell the classes apart"
 HEADER = ["selection", "variables", "KA linear", "KA RBF", "linear SVM", "RBF SVM", "file"]
@@ -49,20 +49,20 @@ def _numbers(records: dict[str, Record], dataset: str) -> str:
     record = records.get(f"{dataset}-over-variables-linear")
     add("ProjSe linear, centred over the variables (as published)", record, SIZES[dataset])
     for method, rule in (("beyond-cv", "1se"), ("beyond-cv-best", "best")):
-        beyond = records.get(f"{dataset}-{method}")
-        if beyond is not None and beyond.results:
+        beyond = finished(records, f"{dataset}-{method}")
+        if beyond is not None:
             choice = beyond.results["choice"]
             setting = ", ".join(f"{k} {v}" for k, v in choice.items() if k != "n_features")
             label = f"**beyond**: chosen by ProjSeCV, rule {rule} ({setting})"
             add(label, beyond, beyond.results["sizes"])
     chance = random_mean(records, dataset)
-    draws = [r for n, r in records.items() if n.startswith(f"{dataset}-random-") and r.results]
+    draws = all_finished(records, f"{dataset}-random-")
     for i, size in enumerate(chance.get("sizes", [])):
         cells = [with_spread(chance[m][0][i], chance[m][1][i], 3) for m in MEASURES]
         label = f"random, {len(draws)} draws: mean (standard deviation)"
         lines.append([label, str(size), *cells, source(*draws)])
-    whole = records.get(f"{dataset}-all")
-    if whole is not None and whole.results:
+    whole = finished(records, f"{dataset}-all")
+    if whole is not None:
         add("all variables", whole, whole.results["sizes"])
     return table(HEADER, lines)
 
@@ -84,11 +84,11 @@ def _claims(records: dict[str, Record]) -> str:
             held = f"yes, at {', '.join(map(str, above))}" if above else "**no**"
             shown = f"{number(ours[best], 3)} at {record.results['sizes'][best]}"
             lines.append([claim, held, shown, number(base, 3), source(record, whole)])
-    whole = records.get("crop-all")
+    whole = finished(records, "crop-all")
     for kernel in KERNELS:
         record = records.get(f"crop-projse-{kernel}")
         value = at(record, 20, "rbf_accuracy")
-        if value is None or whole is None or not whole.results:
+        if value is None or whole is None:
             continue
         base = whole.results["rbf_accuracy"][0]
         held = "yes" if value >= base - 0.03 else "**no**"

@@ -16,7 +16,7 @@ from projse_paper.markdown import (
     table,
 )
 from projse_paper.paper import numbers
-from projse_paper.store import Record
+from projse_paper.store import Record, all_finished, finished
 
 TITLE = "Two views: canonical correlation from a few variables a side"
 
@@ -86,9 +86,8 @@ def _comparison(records: dict[str, Record], dataset: str) -> str:
         label = f"**beyond**: setting chosen on held-out rows, {size} variables"
         add(label, None, ours, None, beyond, note=note)
     cca = records.get(f"{dataset}-cca")
-    done = cca is not None and bool(cca.results)
     theirs = paper.get("cca", {}).get("rho")
-    if cca is not None and done:
+    if cca is not None and cca.results:
         found = cca.results
         add("CCA, all variables, no ridge", theirs, found["rho_test_by_ridge"][0], None, cca)
         label = "CCA, all variables, ridge chosen on held-out rows"
@@ -96,7 +95,7 @@ def _comparison(records: dict[str, Record], dataset: str) -> str:
     else:
         add("CCA, all variables", theirs, None, None, cca, note=not_run(cca))
     draws = [r for n, r in records.items() if n.startswith(f"{dataset}-rcca-")]
-    ran = [r for r in draws if r.results]
+    ran = all_finished(records, f"{dataset}-rcca-")
     theirs = paper.get("rcca", {}).get("rho")
     if ran:
         mean = float(np.mean([r.results["rho_test"] for r in ran]))
@@ -123,8 +122,8 @@ def _why(records: dict[str, Record], dataset: str) -> list[str]:
     paper = numbers()["two_view"][dataset]["projse"]["rho"]
     lines, gaps = [], {}
     for variant in VARIANTS:
-        record = records.get(f"{dataset}-variant-{variant}")
-        if record is None or not record.results:
+        record = finished(records, f"{dataset}-variant-{variant}")
+        if record is None:
             continue
         values = [at(record, size, "rho_test") or 0.0 for size in TABLE]
         gaps[variant] = max(abs(v - p) for v, p in zip(values, paper, strict=True))
@@ -143,8 +142,8 @@ def _why(records: dict[str, Record], dataset: str) -> list[str]:
             f"Nearest to the paper at all four sizes: *{HOW[nearest]}*. Preparation moves ρ by as "
             "much as the whole difference between the paper's numbers and ours."
         )
-    rare = records.get(f"{dataset}-rare-pixels")
-    if rare is not None and rare.results:
+    rare = finished(records, f"{dataset}-rare-pixels")
+    if rare is not None:
         found = rare.results
         lines = [
             [
@@ -170,8 +169,8 @@ def _why(records: dict[str, Record], dataset: str) -> list[str]:
 
 
 def _subset_note(records: dict[str, Record]) -> str:
-    record = records.get("mediamill_subset-projse-linear")
-    if record is None or not record.results:
+    record = finished(records, "mediamill_subset-projse-linear")
+    if record is None:
         return ""
     found = record.results
     best = max(range(len(found["sizes"])), key=lambda i: found["rho_test"][i])
