@@ -151,9 +151,9 @@ def _reverse(name: str) -> Problem:
 
 
 def _real(
-    name: str, kind: Any, half: Any, load: Callable[..., Problem], *arguments: Any
+    name: str, kind: Any, half: Any, load: Callable[..., Problem], source: str, *sizes: int
 ) -> Dataset:
-    return Dataset(name, kind, half, lambda: load(*arguments))
+    return Dataset(name, kind, half, lambda: load(source, *sizes), source)
 
 
 REAL = (

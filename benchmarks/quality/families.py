@@ -29,7 +29,9 @@ def latent(seed: int, m: int, n_x: int, n_y: int, n_real: int, dimensions: int) 
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((m, n_x))
     truth = rng.permutation(n_x)[:n_real]
-    weights = rng.uniform(0.5, 1.5, (n_real, dimensions)) * rng.choice((-1, 1), (n_real, dimensions))
+    weights = rng.uniform(0.5, 1.5, (n_real, dimensions)) * rng.choice(
+        (-1, 1), (n_real, dimensions)
+    )
     shared = X[:, truth] @ weights
     shared /= shared.std(axis=0)
     Y = shared @ rng.standard_normal((dimensions, n_y)) + 0.5 * rng.standard_normal((m, n_y))
@@ -128,9 +130,11 @@ def _outputs(rng: np.random.Generator, real: Array, n_y: int, noise: float) -> A
     return signal / signal.std(axis=0) + noise * rng.standard_normal(signal.shape)
 
 
-def _made(name: str, kind: Kind, half: Half, make: Callable[..., Problem], *sizes: float) -> Dataset:
+def _made(
+    name: str, kind: Kind, half: Half, make: Callable[..., Problem], *sizes: float
+) -> Dataset:
     seed = 1 if half == "tune" else 2
-    return Dataset(name, kind, half, partial(make, seed, *sizes), made=True)
+    return Dataset(name, kind, half, partial(make, seed, *sizes))
 
 
 FAMILIES = (

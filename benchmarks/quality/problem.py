@@ -28,13 +28,18 @@ class Problem:
 
 @dataclass(frozen=True)
 class Dataset:
-    """A named problem; ``half`` says whether rules may be chosen on it."""
+    """A named problem; ``half``: may rules be chosen on it? ``source``: whose rows it has."""
 
     name: str
     kind: Kind
     half: Half
     load: Callable[[], Problem]
-    made: bool = False
+    source: str = ""
+
+    @property
+    def made(self) -> bool:
+        """Whether it is synthetic."""
+        return not self.source
 
 
 def subsample(X: Array, m: int, *others: Array, seed: int = 0) -> tuple[Array, ...]:

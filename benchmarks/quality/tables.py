@@ -109,7 +109,9 @@ def page(results: list[dict[str, Any]], subject: str, half: str | None) -> str:
         _all_scores(results, scores),
     ]
     skipped = sorted(
-        f"- {r['contestant']} on {r['dataset']}: {r['status']}" for r in results if r["status"] != "ok"
+        f"- {r['contestant']} on {r['dataset']}: {r['status']}"
+        for r in results
+        if r["status"] != "ok"
     )
     if skipped:
         parts += ["## Not run", "\n".join(skipped)]
@@ -159,7 +161,9 @@ def _duels(scores: Scores, subject: str) -> str:
 def _all_scores(results: list[dict[str, Any]], scores: Scores) -> str:
     names = list(dict.fromkeys(result["contestant"] for result in results))
     about = {result["dataset"]: result for result in results}
-    times = {(r["dataset"], r["contestant"]): np.mean(r["seconds"]) for r in results if "seconds" in r}
+    times = {
+        (r["dataset"], r["contestant"]): np.mean(r["seconds"]) for r in results if "seconds" in r
+    }
     lines = []
     for (dataset, number), by_name in sorted(scores.items()):
         line = [dataset, about[dataset]["kind"], " × ".join(map(str, about[dataset]["sizes"]))]
