@@ -87,7 +87,8 @@ def _projse(**parameters: Any) -> Select:
 
 def _soft(rule: rules.Rule) -> Select:
     def select(X: Array, Y: Array, n: int) -> Array:
-        return soft_select(X, Y, n, rule.alpha, rule.redundancy, refactor=rule.refactor)
+        options = {"refactor": rule.refactor, "floor": rule.floor}
+        return soft_select(X, Y, n, rule.alpha, rule.redundancy, **options)
 
     return select
 

@@ -34,7 +34,7 @@ class Bench:
         return [n for n in NUMBERS if n < width]
 
     def run(self, contestant: Contestant) -> dict[str, Any]:
-        """Return scores, numbers of picks and recovered variables a fold, and seconds of the longest list."""
+        """Return scores, numbers of picks and what was recovered a fold, and seconds."""
         truth = self.problem.truth
         cells: dict[int, dict[str, Any]] = {n: {"scores": [], "n_picks": []} for n in self.numbers}
         seconds = []

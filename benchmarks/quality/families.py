@@ -25,7 +25,7 @@ def blocks(seed: int, m: int, n_blocks: int, width: int, correlation: float) -> 
 
 
 def latent(seed: int, m: int, n_x: int, n_y: int, n_real: int, dimensions: int) -> Problem:
-    """Outputs that share a few latent dimensions, each a mixture of the real variables."""
+    """Make outputs that share a few latent dimensions, mixtures of the real variables."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((m, n_x))
     truth = rng.permutation(n_x)[:n_real]
@@ -47,7 +47,7 @@ def weak(seed: int, m: int, n_x: int, n_y: int, n_real: int, noise: float) -> Pr
 
 
 def noise_outputs(seed: int, m: int, n_x: int, n_signal: int, n_noise: int) -> Problem:
-    """A few outputs that depend on ten candidates, among many that are noise."""
+    """Make a few outputs that depend on ten candidates, among many that are noise."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((m, n_x))
     truth = rng.permutation(n_x)[:10]

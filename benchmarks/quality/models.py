@@ -42,7 +42,7 @@ def ridge_r2(X: Array, Y: Array, X_test: Array, Y_test: Array) -> float:
 
 
 def svm_accuracy(X: Array, y: Array, X_test: Array, y_test: Array) -> tuple[float, float]:
-    """Return the accuracies of a linear and of an RBF machine, C = 1, γ = 1/(columns · variance)."""
+    """Return the accuracies of a linear and of an RBF machine (C = 1, γ as scikit-learn scales)."""
     counts = np.bincount(y)
     uneven = counts.max() > 2 * counts[counts > 0].min()
     score: Any = balanced_accuracy_score if uneven else accuracy_score
