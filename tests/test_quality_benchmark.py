@@ -53,6 +53,19 @@ def test_redundancy_one_ranks_and_zero_leaves_out_a_copy(seed):
     assert not {best, X.shape[1]} <= set(picks)
 
 
+def test_noise_stays_below_its_bound(seed):
+    from benchmarks.quality.prototype import Situation, best_of_noise, unit_columns
+
+    rng = np.random.default_rng(seed)
+    Y = unit_columns(rng.standard_normal((80, 6)) @ rng.standard_normal((6, 6)))
+    X = unit_columns(rng.standard_normal((80, 500)))
+    U, s, _ = np.linalg.svd(Y, full_matrices=False)
+    weights = s**2 / (s**2 + 1)
+    best = (weights[:, None] * (U.T @ X) ** 2).sum(axis=0).max()
+    bound = best_of_noise(np.diag(weights), Situation(79, 500, 6, s**2, np.nan, 1, False), 0)
+    assert 0.3 * bound < best < 1.3 * bound
+
+
 def test_training_rows_alone_set_the_scale_of_candidates(seed):
     from benchmarks.quality.folds import folds
     from benchmarks.quality.problem import Problem

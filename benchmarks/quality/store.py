@@ -12,8 +12,8 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 def path_of(folder: Path, dataset: str, contestant: str) -> Path:
     """Return where the figures of one pair are kept."""
-    slug = re.sub(r"[^a-zA-Z0-9.=]+", "-", f"{dataset}--{contestant}".replace("--", "\0"))
-    return folder / f"{slug.replace(chr(0), '--')}.json"
+    names = (re.sub(r"[^a-zA-Z0-9.=]+", "-", name) for name in (dataset, contestant))
+    return folder / f"{'--'.join(names)}.json"
 
 
 def save(folder: Path, dataset: str, contestant: str, result: dict[str, Any]) -> None:
