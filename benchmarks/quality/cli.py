@@ -16,6 +16,7 @@ DEFAULT = (
     "correlation ranking",
     "fastcan",
     "random",
+    "best pair",
     "projse",
     "projse, paper",
     "SelectKBest",
@@ -65,7 +66,7 @@ def main(arguments: list[str] | None = None) -> int:
     elif options.command == "planted":
         from benchmarks.quality import planted
 
-        print(planted.table(options.only or list(DEFAULT[:5]), options.runs))
+        print(planted.table(options.only or ["projse", *DEFAULT[:2]], options.runs))
     else:
         for dataset in DATASETS.values():
             print(f"{dataset.half:7}{dataset.kind:10}{dataset.name}")

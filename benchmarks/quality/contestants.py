@@ -48,6 +48,12 @@ def correlation_ranking(X: Array, Y: Array, n: int) -> Array:
     return np.argsort(-scores, kind="stable")[:n]
 
 
+def best_pair(X: Array, Y: Array, n: int) -> Array:
+    """Return one candidate, that of the pair with the largest correlation, whatever n is."""
+    products = np.abs(unit_columns(X).T @ unit_columns(Y))
+    return np.array([np.unravel_index(int(products.argmax()), products.shape)[0]])
+
+
 def random_picks(X: Array, Y: Array, n: int) -> Array:
     """Draw at random; the seed is taken from the data, so that folds differ."""
     seed = int(np.abs(X[0]).sum() * 1e6) % 2**32
@@ -110,6 +116,7 @@ CONTESTANTS = {
         Contestant("correlation ranking", "numpy", correlation_ranking),
         Contestant("fastcan", "fastcan", _fastcan(), nested=False),
         Contestant("random", "numpy", random_picks),
+        Contestant("best pair", "numpy", best_pair, kinds=("two views",)),
         Contestant("projse", "projse", _projse(), nested=False),
         Contestant("projse, paper", "projse", _projse(**paper_parameters()), nested=False),
         Contestant("projse, round_size=1", "projse", _projse(round_size=1), nested=False),
