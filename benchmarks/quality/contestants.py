@@ -34,7 +34,7 @@ class Contestant:
     select: Select
     nested: bool = True
     kinds: tuple[Kind, ...] = ALL_KINDS
-    widest: int = 20_000  # candidates × outputs beyond which it is not asked, in thousands
+    widest: float = 20_000  # candidates × outputs beyond which it is not asked, in thousands
 
     @property
     def installed(self) -> bool:
@@ -141,7 +141,7 @@ CONTESTANTS = {
             _timed("SequentialFeatureSelector"),
             nested=False,
             kinds=SUPERVISED,
-            widest=1,
+            widest=0.1,
         ),
         Contestant("abess", "abess", _timed("abess"), False, SUPERVISED, widest=60),
         Contestant("mRMR", "mrmr", _timed("mrmr_regression"), kinds=SUPERVISED, widest=60),
