@@ -1,0 +1,168 @@
+"""Who picks: each contestant takes candidates, references and a number, and returns indices.
+
+Peers that the benchmarks of time know as well are taken from there. A contestant whose package is
+not installed is skipped, with a note in its result file.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+
+from benchmarks import contestants as timed
+from benchmarks.quality import rules
+from benchmarks.quality.problem import Array, Kind
+from benchmarks.quality.prototype import soft_select, unit_columns
+
+Select = Callable[[Array, Array, int], Array]
+ALL_KINDS: tuple[Kind, ...] = ("numbers", "labels", "classes", "two views", "one view")
+SUPERVISED: tuple[Kind, ...] = ALL_KINDS[:4]
+
+
+@dataclass(frozen=True)
+class Contestant:
+    """A selector; ``nested`` if its first picks do not depend on how many are asked for."""
+
+    name: str
+    module: str
+    select: Select
+    nested: bool = True
+    kinds: tuple[Kind, ...] = ALL_KINDS
+    widest: float = 20_000  # candidates × outputs beyond which it is not asked, in thousands
+
+    @property
+    def installed(self) -> bool:
+        """Whether its package can be imported."""
+        return find_spec(self.module) is not None
+
+
+def correlation_ranking(X: Array, Y: Array, n: int) -> Array:
+    """Rank candidates by the sum of their squared correlations with the outputs."""
+    scores = ((unit_columns(Y).T @ unit_columns(X)) ** 2).sum(axis=0)
+    return np.argsort(-scores, kind="stable")[:n]
+
+
+def best_pair(X: Array, Y: Array, n: int) -> Array:
+    """Return one candidate, that of the pair with the largest correlation, whatever n is."""
+    products = np.abs(unit_columns(X).T @ unit_columns(Y))
+    return np.array([np.unravel_index(int(products.argmax()), products.shape)[0]])
+
+
+def random_picks(X: Array, Y: Array, n: int) -> Array:
+    """Draw at random; the seed is taken from the data, so that folds differ."""
+    seed = int(np.abs(X[0]).sum() * 1e6) % 2**32
+    return np.random.default_rng(seed).permutation(X.shape[1])[:n]
+
+
+def _fastcan(**parameters: Any) -> Select:
+    """Return fastcan; in one view its documentation has principal components as the targets."""
+
+    def select(X: Array, Y: Array, n: int) -> Array:
+        from fastcan import FastCan
+
+        if X is Y:
+            U, s, _ = np.linalg.svd(unit_columns(X), full_matrices=False)
+            Y = (U * s)[:, : min(n, int((s > 1e-7 * s[0]).sum()))]
+        Y = Y[:, Y.std(axis=0) > 0]
+        usable = np.flatnonzero(X.std(axis=0) > 0)
+        X = np.asfortranarray(X[:, usable])
+        for wanted in range(min(n, X.shape[1]), 0, -1):
+            try:
+                return usable[FastCan(wanted, verbose=0, **parameters).fit(X, Y).indices_]
+            except (RuntimeError, ValueError) as error:  # no candidate is left that adds anything
+                refusal = error
+        raise refusal
+
+    return select
+
+
+def _projse(**parameters: Any) -> Select:
+    def select(X: Array, Y: Array, n: int) -> Array:
+        from projse import ProjSe
+
+        return ProjSe(n, **parameters).fit(X, None if X is Y else Y).selected_
+
+    return select
+
+
+def _soft(rule: rules.Rule) -> Select:
+    def select(X: Array, Y: Array, n: int) -> Array:
+        options = {"refactor": rule.refactor, "floor": rule.floor}
+        return soft_select(X, Y, n, rule.alpha, rule.redundancy, **options)
+
+    return select
+
+
+def _timed(name: str) -> Select:
+    return timed.CONTESTANTS[name].select
+
+
+def paper_parameters() -> dict[str, Any]:
+    """Return the parameters of the paper's form, which are the defaults where it has no name."""
+    import projse
+
+    return dict(getattr(projse, "PAPER", {}))
+
+
+CONTESTANTS = {
+    contestant.name: contestant
+    for contestant in (
+        Contestant("correlation ranking", "numpy", correlation_ranking),
+        Contestant("fastcan", "fastcan", _fastcan(), nested=False),
+        Contestant("random", "numpy", random_picks),
+        Contestant("best pair", "numpy", best_pair, kinds=("two views",)),
+        Contestant("projse", "projse", _projse(), nested=False),
+        Contestant("projse, paper", "projse", _projse(**paper_parameters()), nested=False),
+        Contestant("projse, round_size=1", "projse", _projse(round_size=1), nested=False),
+        *(Contestant(name, "numpy", _soft(rule)) for name, rule in rules.RULES.items()),
+        Contestant(
+            "fastcan, beam", "fastcan", _fastcan(beam_width=5), False, SUPERVISED, widest=50
+        ),
+        Contestant("SelectKBest", "sklearn", _timed("SelectKBest"), kinds=SUPERVISED),
+        Contestant(
+            "MultiTaskLasso", "sklearn", _timed("MultiTaskLasso"), False, SUPERVISED, widest=60
+        ),
+        Contestant(
+            "OrthogonalMatchingPursuit",
+            "sklearn",
+            _timed("OrthogonalMatchingPursuit"),
+            nested=False,
+            kinds=SUPERVISED,
+        ),
+        Contestant(
+            "SequentialFeatureSelector",
+            "sklearn",
+            _timed("SequentialFeatureSelector"),
+            nested=False,
+            kinds=SUPERVISED,
+            widest=0.1,
+        ),
+        Contestant("abess", "abess", _timed("abess"), False, SUPERVISED, widest=60),
+        Contestant("mRMR", "mrmr", _timed("mrmr_regression"), kinds=SUPERVISED, widest=60),
+        Contestant("PCovCUR", "skmatter", _timed("PCovCUR"), False, SUPERVISED, widest=60),
+    )
+}
+
+
+def picks_for(
+    contestant: Contestant, X: Array, Y: Array, numbers: list[int]
+) -> tuple[list[Array], float]:
+    """Return the picks for each number, and the seconds that the longest list took.
+
+    Warnings of a peer are its own affair.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        start = time.perf_counter()
+        longest = np.asarray(contestant.select(X, Y, numbers[-1]))
+        seconds = time.perf_counter() - start
+        if contestant.nested:
+            return [longest[:n] for n in numbers], seconds
+        shorter = [np.asarray(contestant.select(X, Y, n)) for n in numbers[:-1]]
+        return [*shorter, longest], seconds
