@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-ROOT = Path(__file__).resolve().parents[1]
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 
 @pytest.fixture(autouse=True)
-def root_on_path(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
+def benchmarks_on_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
 
 
 def _data(seed, m=60, n_x=12, n_y=4):
@@ -21,7 +21,7 @@ def _data(seed, m=60, n_x=12, n_y=4):
 
 @pytest.mark.parametrize("refactor", [True, False])
 def test_prototype_picks_what_the_definition_says(seed, refactor):
-    from benchmarks.quality.prototype import soft_select, unit_columns
+    from quality.prototype import soft_select, unit_columns
 
     X, Y = _data(seed)
     alpha, rho = 0.3, 0.2
@@ -41,8 +41,8 @@ def test_prototype_picks_what_the_definition_says(seed, refactor):
 
 
 def test_redundancy_one_ranks_and_zero_leaves_out_a_copy(seed):
-    from benchmarks.quality.contestants import correlation_ranking
-    from benchmarks.quality.prototype import soft_select
+    from quality.contestants import correlation_ranking
+    from quality.prototype import soft_select
 
     X, Y = _data(seed)
     ranked = soft_select(X, Y, 8, np.inf, 1.0)
@@ -54,7 +54,7 @@ def test_redundancy_one_ranks_and_zero_leaves_out_a_copy(seed):
 
 
 def test_noise_stays_below_its_bound(seed):
-    from benchmarks.quality.prototype import Situation, best_of_noise, unit_columns
+    from quality.prototype import Situation, best_of_noise, unit_columns
 
     rng = np.random.default_rng(seed)
     Y = unit_columns(rng.standard_normal((80, 6)) @ rng.standard_normal((6, 6)))
@@ -67,8 +67,8 @@ def test_noise_stays_below_its_bound(seed):
 
 
 def test_training_rows_alone_set_the_scale_of_candidates(seed):
-    from benchmarks.quality.folds import folds
-    from benchmarks.quality.problem import Problem
+    from quality.folds import folds
+    from quality.problem import Problem
 
     X, Y = _data(seed, m=400)
     for fold in folds(Problem(X, Y), "numbers"):
@@ -78,7 +78,7 @@ def test_training_rows_alone_set_the_scale_of_candidates(seed):
 
 
 def test_halves_share_no_source_and_have_every_kind():
-    from benchmarks.quality.datasets import DATASETS, REAL, SOURCES
+    from quality.datasets import DATASETS, REAL, SOURCES
 
     kinds = {
         half: {d.kind for d in DATASETS.values() if d.half == half} for half in ("tune", "report")
@@ -90,7 +90,7 @@ def test_halves_share_no_source_and_have_every_kind():
 
 
 def test_verdicts_count_the_paired_difference_to_the_better_peer():
-    from benchmarks.quality import tables
+    from quality import tables
 
     noise = np.array([0.0, 0.1, -0.1, 0.05, -0.05])
     by_name = {
@@ -105,7 +105,7 @@ def test_verdicts_count_the_paired_difference_to_the_better_peer():
 
 
 def test_a_run_is_resumed_and_its_tables_name_the_subject(tmp_path, capsys):
-    from benchmarks.quality.cli import main
+    from quality.cli import main
 
     run = ["run", "--quick", "--data", "40 rows a", "--output", str(tmp_path), "--only"]
     main([*run, "correlation ranking", "fastcan"])

@@ -1,5 +1,10 @@
-"""``python -m benchmarks.quality run | tables | charts | planted``."""
+"""``python benchmarks/quality run | tables | charts | planted | list``."""
 
-from benchmarks.quality.cli import main
+import sys
+from pathlib import Path
+
+sys.path[0] = str(Path(__file__).parents[1])  # as for the other benchmarks
+
+from quality.cli import main  # noqa: E402
 
 raise SystemExit(main())

@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from benchmarks.quality import tables
+from quality import tables
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt

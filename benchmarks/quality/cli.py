@@ -7,10 +7,10 @@ import sys
 import time
 from pathlib import Path
 
-from benchmarks.quality import store
-from benchmarks.quality.contestants import CONTESTANTS
-from benchmarks.quality.datasets import DATASETS
-from benchmarks.quality.evaluate import Bench, sizes
+from quality import store
+from quality.contestants import CONTESTANTS
+from quality.datasets import DATASETS
+from quality.evaluate import Bench, sizes
 
 DEFAULT = (
     "correlation ranking",
@@ -31,7 +31,7 @@ DEFAULT = (
 
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="benchmarks.quality", description=__doc__)
+    parser = argparse.ArgumentParser(prog="benchmarks/quality", description=__doc__)
     parser.add_argument("command", choices=("run", "tables", "charts", "planted", "list"))
     parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants")
     parser.add_argument("--data", nargs="+", metavar="NAME", help="data sets")
@@ -56,15 +56,15 @@ def main(arguments: list[str] | None = None) -> int:
     if options.command == "run":
         run(options)
     elif options.command == "tables":
-        from benchmarks.quality import tables
+        from quality import tables
 
         print(tables.page(store.load(options.output), options.subject, options.half))
     elif options.command == "charts":
-        from benchmarks.quality import charts
+        from quality import charts
 
         charts.draw(store.load(options.output), options.subject, options.output)
     elif options.command == "planted":
-        from benchmarks.quality import planted
+        from quality import planted
 
         print(planted.table(options.only or ["projse", *DEFAULT[:2]], options.runs))
     else:

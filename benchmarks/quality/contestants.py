@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
+import contestants as timed
 import numpy as np
 
-from benchmarks import contestants as timed
-from benchmarks.quality import rules
-from benchmarks.quality.problem import Array, Kind
-from benchmarks.quality.prototype import soft_select, unit_columns
+from quality import rules
+from quality.problem import Array, Kind
+from quality.prototype import soft_select, unit_columns
 
 Select = Callable[[Array, Array, int], Array]
 ALL_KINDS: tuple[Kind, ...] = ("numbers", "labels", "classes", "two views", "one view")

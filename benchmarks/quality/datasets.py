@@ -11,13 +11,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from data import _at_hand, home
 from sklearn import datasets as sklearn_sets
 from sklearn.preprocessing import PolynomialFeatures
 
-from benchmarks.data import _at_hand, home
-from benchmarks.quality.families import FAMILIES
-from benchmarks.quality.problem import Array, Dataset, Problem, subsample
 from projse import datasets as projse_sets
+from quality.families import FAMILIES
+from quality.problem import Array, Dataset, Problem, subsample
 
 ROWS = 1000
 

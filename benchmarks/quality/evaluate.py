@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.quality import models
-from benchmarks.quality.contestants import Contestant, picks_for
-from benchmarks.quality.folds import Fold, folds
-from benchmarks.quality.problem import Array, Dataset, Problem
+from quality import models
+from quality.contestants import Contestant, picks_for
+from quality.folds import Fold, folds
+from quality.problem import Array, Dataset, Problem
 
 NUMBERS = (5, 10, 20, 40)
 

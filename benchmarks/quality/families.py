@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.quality.problem import Array, Dataset, Half, Kind, Problem
+from quality.problem import Array, Dataset, Half, Kind, Problem
 
 
 def blocks(seed: int, m: int, n_blocks: int, width: int, correlation: float) -> Problem:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.model_selection import RepeatedKFold, RepeatedStratifiedKFold
 
-from benchmarks.quality.problem import Array, Kind, Problem
+from quality.problem import Array, Kind, Problem
 
 SMALL = 300  # rows up to which the folds are drawn five times
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.metrics import accuracy_score, balanced_accuracy_score
 from sklearn.svm import SVC
 
-from benchmarks.quality.problem import Array, Kind
+from quality.problem import Array, Kind
 
 RIDGES = np.logspace(-5, 2, 22)
 MEASURES: dict[Kind, str] = {

@@ -11,10 +11,10 @@ from functools import partial
 
 import numpy as np
 
-from benchmarks.quality.contestants import CONTESTANTS, picks_for
-from benchmarks.quality.families import latent, wide_outputs
-from benchmarks.quality.problem import Problem
-from benchmarks.quality.tables import markdown
+from quality.contestants import CONTESTANTS, picks_for
+from quality.families import latent, wide_outputs
+from quality.problem import Problem
+from quality.tables import markdown
 
 CASES: dict[str, Callable[[int], Problem]] = {
     "3 outputs, 1 latent dimension, 8 real of 40, 1000 rows": partial(

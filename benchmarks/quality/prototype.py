@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from benchmarks.quality.problem import Array
+from quality.problem import Array
 
 VANISHED = 1e-10
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from benchmarks.quality.problem import Array
-from benchmarks.quality.prototype import Alpha, Redundancy, Situation
+from quality.problem import Array
+from quality.prototype import Alpha, Redundancy, Situation
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.quality.models import MEASURES
-from benchmarks.quality.problem import Array
+from quality.models import MEASURES
+from quality.problem import Array
 
 PEERS = ("fastcan", "correlation ranking")
 LEVEL, FAR = 0.5, 3.0
