@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> None:
                 "contestant": contestant.name,
                 "sizes": sizes(bench.problem),
             }
-            _, n_x, n_y = result["sizes"]
+            _, n_x, n_y = sizes(bench.problem)
             if not contestant.installed:
                 result["status"] = f"skipped: {contestant.module} is not installed"
                 _say(f"{dataset.name}, {contestant.name}: {result['status']}")

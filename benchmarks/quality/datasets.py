@@ -60,7 +60,8 @@ def _mnist() -> tuple[Array, Array]:
 
     with gzip.open(home() / "mnist" / "t10k-labels-idx1-ubyte.gz") as file:
         labels = np.frombuffer(file.read(), np.uint8, offset=8)
-    return subsample(np.hstack([left, right]), 2 * ROWS, labels.astype(int))
+    images, digits = subsample(np.hstack([left, right]), 2 * ROWS, labels.astype(int))
+    return images, digits
 
 
 def _cifar() -> tuple[Array, Array]:

@@ -30,7 +30,8 @@ class Bench:
         """Numbers of picks that leave something out on either side."""
         width = self.problem.X.shape[1]
         if self.dataset.kind == "two views":
-            width = min(width, np.shape(self.problem.Y)[1])
+            assert self.problem.Y is not None
+            width = min(width, self.problem.Y.shape[1])
         return [n for n in NUMBERS if n < width]
 
     def run(self, contestant: Contestant) -> dict[str, Any]:

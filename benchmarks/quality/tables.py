@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -118,12 +119,16 @@ def page(results: list[dict[str, Any]], subject: str, half: str | None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
+def _has(field: str, value: str, record: dict[str, Any]) -> bool:
+    return bool(record[field] == value)
+
+
 def _counts_table(found: list[Cell], about: dict[str, Any]) -> str:
     groups: dict[str, Callable[[Any], bool]] = {"all": lambda r: True}
     groups["real data"] = lambda r: not r["made"]
     groups["made data"] = lambda r: r["made"]
-    groups.update({kind: (lambda r, kind=kind: r["kind"] == kind) for kind in MEASURES})
-    groups.update({half: (lambda r, half=half: r["half"] == half) for half in ("tune", "report")})
+    groups.update({kind: partial(_has, "kind", kind) for kind in MEASURES})
+    groups.update({half: partial(_has, "half", half) for half in ("tune", "report")})
     lines = []
     for name, member in groups.items():
         c = counts([cell for cell in found if member(about[cell.dataset])])
