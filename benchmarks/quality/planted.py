@@ -31,7 +31,8 @@ def found(contestant: str, make: Callable[[int], Problem], runs: int) -> list[in
     counts = []
     for seed in range(runs):
         problem = make(seed)
-        assert problem.truth is not None and problem.Y is not None
+        assert problem.truth is not None
+        assert problem.Y is not None
         (picks,), _ = picks_for(CONTESTANTS[contestant], problem.X, problem.Y, [len(problem.truth)])
         counts.append(len(np.intersect1d(picks, problem.truth)))
     return counts
