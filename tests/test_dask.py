@@ -33,9 +33,10 @@ from projse import (
     permutation_test,
     subspace_correlation,
 )
+from projse.engines.reduction import Layout, reduce_partition
 from projse.exceptions import PartitionError, RankExhaustedWarning, RechunkWarning
 from projse.metrics import linear_kernel_alignment
-from projse.moments.partitions import PartitionPass, sum_partition
+from projse.moments.partitions import PartitionPass
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -501,7 +502,8 @@ def test_a_task_hands_on_moments_and_no_rows():
     n_x, n_y = 40, 7
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(5000, n_x)), rng.normal(size=(5000, n_y))
-    part = sum_partition(0, X, Y, None, PartitionPass(n_x=n_x, n_y=n_y))
+    layout = Layout(n_x=n_x, n_y=n_y)
+    part = reduce_partition(0, X, Y, None, layout, PartitionPass(layout=layout).reduction)
     promised = 8 * (n_y**2 + n_x * n_y + 2 * n_x + n_y)
     assert promised <= len(pickle.dumps(part)) <= promised + 2000
 

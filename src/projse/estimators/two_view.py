@@ -11,10 +11,12 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, _safe_indexing, check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from projse.engines.dask import DaskRows
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
 from projse.metrics.canonical_blocks import CanonicalBlocks
+from projse.moments.partitions import moments_elsewhere
 from projse.moments.sums import Moments, moments_of
 from projse.moments.views import restricted, swapped
 from projse.parameters import is_whole
@@ -387,12 +389,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _distributed_moments(self, X: Any, Y: Any, sample_weight: Any) -> Moments:
         """Sum on the workers of Dask."""
-        from projse.engines.dask import dask_moments
-
-        return dask_moments(
-            X,
-            Y,
-            sample_weight,
+        return moments_elsewhere(
+            DaskRows.of(X, Y, sample_weight),
             with_xx=True,
             target_type="continuous",
             n_jobs=self.n_jobs,
@@ -445,7 +443,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             selector, selected = self.y_selector_, self.y_selected_
         n, fitted = selector.n_features_in_, getattr(selector, "feature_names_in_", None)
         if is_dask(A):
-            from projse.engines.dask import select_columns
+            from projse.engines.dask_collections import select_columns
 
             support = np.isin(np.arange(n), selected)
             return select_columns(A, support, None if fitted is None else tuple(fitted))

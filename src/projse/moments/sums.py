@@ -12,13 +12,21 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from projse.engines.dask import DaskRows
 from projse.exceptions import PrecisionLossWarning
 from projse.moments import sparse_products
 from projse.moments.accumulate import Progress, accumulate_dense, product_dtype
 from projse.moments.check import check_possible
+from projse.moments.rounding import (
+    ROUNDING,
+    lost_to_shift,
+    mark_vanished,
+    suits_float32,
+    vanished,
+    vanished_sparse,
+)
 from projse.parameters import check_pass_options
 from projse.sources.rows import (
-    SMALLEST_SQUARES,
     Rows,
     is_dask,
     make_rows,
@@ -32,9 +40,6 @@ Array = NDArray[Any]
 
 AUTO_XX_COLUMNS = 512
 """Up to this many candidates, ``with_xx="auto"`` keeps their products with each other."""
-
-ROUNDING = 64
-"""Sums of squares are known to this many units of roundoff of the larger ones they come from."""
 
 SPARSE_YX_ELEMENTS = 1 << 25
 """Beyond this many entries, products of sparse X and sparse Y are kept sparse."""
@@ -149,10 +154,11 @@ class Moments:
             raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
         check_pass_options(n_jobs, batch_size)
         if is_dask(X, Y, sample_weight):
-            from projse.engines.dask import dask_moments
+            from projse.moments.partitions import moments_elsewhere
 
             options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
-            moments = dask_moments(X, Y, sample_weight, with_xx=with_xx, **options)
+            remote = DaskRows.of(X, Y, sample_weight)
+            moments = moments_elsewhere(remote, with_xx=with_xx, **options)
             warn_many_classes(moments.classes, moments.n_samples, target_type, Y)
             return moments
         refuse_non_numeric_columns(X)
@@ -280,10 +286,10 @@ def _dense_moments(
         if dtype == np.float32:
             # Squares may leave the range of float32; the products are then made in float64.
             if (
-                _suits_float32(sums.xx_diag, rows.X)
-                and _suits_float32(y_squares, rows.Y)
-                and not _lost_to_shift(sums.xx_diag, sums.x, sums.weight, eps).any()
-                and not _lost_to_shift(y_squares, sums.y, sums.weight, eps).any()
+                suits_float32(sums.xx_diag, rows.X)
+                and suits_float32(y_squares, rows.Y)
+                and not lost_to_shift(sums.xx_diag, sums.x, sums.weight, eps).any()
+                and not lost_to_shift(y_squares, sums.y, sums.weight, eps).any()
             ):
                 break
             dtype, exact = np.dtype(np.float64), False
@@ -299,16 +305,16 @@ def _dense_moments(
     w = sums.weight
     dx, dy = sums.x / (w or 1.0), sums.y / (w or 1.0)
     one_view = rows.Y is None
-    x_vanished = _vanished(sums.xx_diag, sums.x, sums.yx)
+    x_vanished = vanished(sums.xx_diag, sums.x, sums.yx)
     if sparse_y:
         counted = rows.counted()
         y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
-        y_vanished = _vanished_sparse(np.diag(yy), y_mean, counted.Y)
+        y_vanished = vanished_sparse(np.diag(yy), y_mean, counted.Y)
     else:
         y_mean, yy = y_shift + dy, sums.yy - w * np.outer(dy, dy)
-        y_vanished = _vanished(y_squares, sums.y, sums.yx.T)
+        y_vanished = vanished(y_squares, sums.y, sums.yx.T)
     xx_diag = np.maximum(sums.xx_diag - w * dx**2, 0.0)
-    xx_diag[_lost_to_shift(sums.xx_diag, sums.x, w, eps)] = 0.0
+    xx_diag[lost_to_shift(sums.xx_diag, sums.x, w, eps)] = 0.0
     moments = Moments(
         n_samples=sums.n_samples,
         sum_weights=w,
@@ -320,55 +326,8 @@ def _dense_moments(
         xx=None if sums.xx is None else _subtract_outer(sums.xx, w * dx, dx),
         eps=eps,
     )
-    _mark_vanished(moments, x_vanished, y_vanished)
+    mark_vanished(moments, x_vanished, y_vanished)
     return moments
-
-
-def _lost_to_shift(squares: Array, sums: Array, w: float, eps: float) -> Array:
-    """Tell which columns, given sums about a shift, have no spread beyond the rounding of those."""
-    offset = sums / (w or 1.0) * sums
-    lost: Array = (squares > 0) & (squares - offset <= ROUNDING * eps * squares)
-    return lost
-
-
-def _vanished(squares: Array, sums: Array, products: Array) -> Array:
-    """Tell which columns have no squares although they are not constant, given sums about a shift.
-
-    All sums of a constant column are exactly 0. ``products`` has a column for each.
-    """
-    vanished: Array = squares < SMALLEST_SQUARES
-    low = np.flatnonzero(vanished)
-    vanished[low] = (squares[low] > 0) | (sums[low] != 0) | products[:, low].any(axis=0)
-    return vanished
-
-
-def _vanished_sparse(squares: Array, mean: Array, A: sp.csr_array) -> Array:
-    """Tell which sparse columns have no squares although they are not constant."""
-    # Values that differ do so in their last digit at least: a larger mean would show it.
-    vanished: Array = (squares < SMALLEST_SQUARES) & (np.abs(mean) < SMALLEST_SQUARES**0.25)
-    vanished &= (mean != 0) | (squares > 0)
-    low = np.flatnonzero(vanished)
-    if low.size:
-        columns = A[:, low]
-        vanished[low] = (columns.max(axis=0) != columns.min(axis=0)).toarray().ravel()
-    return vanished
-
-
-def _mark_vanished(moments: Moments, x: Array, y: Array | None) -> None:
-    """Give columns that are not constant a sum of squares above 0, in place.
-
-    Further rows may make up for it; a selection refuses what is left so. The smallest number there
-    is: however many of them are added, the sum stays below ``SMALLEST_SQUARES``.
-    """
-    least = float(np.finfo(np.float64).smallest_subnormal)
-    x = x & (moments.xx_diag < least)
-    if x.any():
-        moments.xx_diag[x] = least
-        if moments.xx is not None:
-            moments.xx[x, x] = least
-    if y is not None and moments.yy is not None:
-        y = y & (np.diag(moments.yy) < least)
-        moments.yy[y, y] = least
 
 
 def _sparse_second_moment(
@@ -380,19 +339,6 @@ def _sparse_second_moment(
         second = sparse_products.centred_cross(A, A, mean, mean, weight, total)
     refuse_overflow(np.diag(second), label, names)
     return mean, second
-
-
-def _suits_float32(squares: Array, A: Any) -> bool:
-    """Tell whether sums of squares are finite and none has sunk to the bottom of the range."""
-    if not np.isfinite(squares).all():
-        return False
-    limits = np.finfo(np.float32)
-    low = np.flatnonzero(squares < limits.tiny / limits.eps**2)
-    if not low.size or sp.issparse(A):
-        return True
-    # A constant column has no squares in any precision.
-    first = A[0, low]
-    return all((A[i : i + 4096, low] == first).all() for i in range(0, len(A), 4096))
 
 
 def _subtract_outer(matrix: Array, a: Array, b: Array) -> Array:
@@ -427,9 +373,9 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
         xx=sparse_products.centred_cross(X, X, x_mean, x_mean, weight, total) if with_xx else None,
         eps=float(np.finfo(np.float64).eps),
     )
-    x_vanished = _vanished_sparse(xx_diag, x_mean, X)
+    x_vanished = vanished_sparse(xx_diag, x_mean, X)
     if Y is None:
-        _mark_vanished(moments, x_vanished, None)
+        mark_vanished(moments, x_vanished, None)
         return moments
     if sp.issparse(Y):
         y_mean, yy = _sparse_second_moment(Y, weight, total, "y", rows.target_names)
@@ -437,7 +383,7 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
             yx = sparse_products.raw_cross(Y, X, weight)
         else:
             yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
-        y_vanished = _vanished_sparse(np.diag(yy), y_mean, Y)
+        y_vanished = vanished_sparse(np.diag(yy), y_mean, Y)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
             sums, y_shift, _ = accumulate_dense(
@@ -449,9 +395,9 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
         assert sums.xx is not None
         yy = sums.xx - total * np.outer(dy, dy)
         yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
-        y_vanished = _vanished(sums.xx_diag, sums.x, yx.T)
+        y_vanished = vanished(sums.xx_diag, sums.x, yx.T)
     moments = replace(moments, y_mean=y_mean, yy=yy, yx=yx)
-    _mark_vanished(moments, x_vanished, y_vanished)
+    mark_vanished(moments, x_vanished, y_vanished)
     return moments
 
 
@@ -494,7 +440,7 @@ def _combine(a: Moments, b: Moments, sign: int) -> Moments:
     if sign > 0 and a.n_samples and b.n_samples:
         # Means of a constant column are equal to the last digit.
         y_differs = None if a.y_mean is None else a.y_mean != b.y_mean
-        _mark_vanished(combined, a.x_mean != b.x_mean, y_differs)
+        mark_vanished(combined, a.x_mean != b.x_mean, y_differs)
     elif sign < 0:
         with np.errstate(over="ignore"):  # then nothing is refused for its size
             _check_difference(a, b, combined)

@@ -14,6 +14,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from projse.kernels.kernel import ENTRY_ROUNDING, FeatureGram, tiles
+from projse.kernels.rank import default_tol
 
 Array = NDArray[Any]
 
@@ -36,15 +37,6 @@ class Factor:
     def rank(self) -> int:
         """Number of directions kept."""
         return len(self.F)
-
-
-def default_tol(n: int, eps: float) -> float:
-    """Relative size below which an eigenvalue of an n × n Gram matrix is rounding.
-
-    The matrix is a sum over many rows, so its own rounding is a modest multiple of eps even when
-    it is small.
-    """
-    return 8 * max(n, 16) * eps
 
 
 def factor(
