@@ -11,7 +11,7 @@ from agreement import ONE_VIEW, ROUTES, Agreement, fit
 import projse.kernels.gram
 import projse.kernels.kernel
 import projse.moments.accumulate
-import projse.moments.sums
+import projse.moments.in_memory
 import projse.search.coordinates
 import projse.search.greedy
 from projse import ProjSe, subspace_correlation
@@ -121,7 +121,7 @@ def lazy_search(monkeypatch):
 PATHS = {
     "lazy search": lazy_search,
     "implicit": lambda mp: mp.setattr(projse.search.coordinates, "DENSE_ELEMENTS", 0),
-    "sparse moments": lambda mp: mp.setattr(projse.moments.sums, "SPARSE_YX_ELEMENTS", 0),
+    "sparse moments": lambda mp: mp.setattr(projse.moments.in_memory, "SPARSE_YX_ELEMENTS", 0),
     "tiles": narrow_tiles,
     "small batches": lambda mp: mp.setattr(projse.moments.accumulate, "BATCH_BYTES", 64),
     "passes for K_XX": lambda mp: mp.setattr(projse.kernels.gram, "COPY_ELEMENTS", 0),

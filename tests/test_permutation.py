@@ -161,7 +161,7 @@ def test_many_rows_in_batches_are_one_product(seed, monkeypatch):
 
 
 def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
-    monkeypatch.setattr("projse.moments.sums.SPARSE_YX_ELEMENTS", 1)
+    monkeypatch.setattr("projse.moments.in_memory.SPARSE_YX_ELEMENTS", 1)
     X, Y = FORMS["sparse"](*views(np.random.default_rng([seed, 9])))
     check_against_refits(ProjSe(5), X, Y, seed)
 

@@ -20,7 +20,9 @@ from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
 from projse.metrics.held_out import held_out_r2
 from projse.moments.blocks import all_but_one, moments_of_blocks
-from projse.moments.sums import Moments, align_classes, moments_of
+from projse.moments.combine import align_classes
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments
 from projse.parameters import column_indices, is_whole
 from projse.search.rounds import Selection
 from projse.search.task import Task

@@ -21,8 +21,9 @@ from projse.kernels.gram import gram_of
 from projse.kernels.kernel import FeatureGram
 from projse.kernels.reference import orthonormal_reference
 from projse.kernels.routes import KernelSpec, from_gram, from_rows
+from projse.moments.in_memory import moments_of
 from projse.moments.sparse_products import centred_cross, raw_cross
-from projse.moments.sums import AUTO_XX_COLUMNS, Moments, moments_of
+from projse.moments.sums import AUTO_XX_COLUMNS, Moments
 from projse.parameters import check_pass_options, is_whole
 from projse.search.greedy import TIE
 from projse.search.rounds import Plan, select

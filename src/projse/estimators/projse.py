@@ -23,7 +23,8 @@ from projse.exceptions import (
     _warn_caller,
 )
 from projse.moments.check import check_moments
-from projse.moments.sums import Moments, moments_of
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Outcome, Task, reference_columns
 from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, is_dask

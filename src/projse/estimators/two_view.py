@@ -16,8 +16,9 @@ from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
 from projse.metrics.canonical_blocks import CanonicalBlocks
+from projse.moments.in_memory import moments_of
 from projse.moments.partitions import moments_elsewhere
-from projse.moments.sums import Moments, moments_of
+from projse.moments.sums import Moments
 from projse.moments.views import restricted, swapped
 from projse.parameters import is_whole
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns

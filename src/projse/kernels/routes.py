@@ -13,7 +13,8 @@ from projse.kernels.gram import LinearGram, gram_of
 from projse.kernels.kernel import CallableGram, CentredGram, ElementwiseGram, FeatureGram, Kernel
 from projse.kernels.reference import gram_loses_directions, orthonormal_reference
 from projse.moments.accumulate import Progress
-from projse.moments.sums import Moments, moments_of
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments
 from projse.sources.rows import (
     Rows,
     VanishingSquaresError,

@@ -16,10 +16,13 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from projse.engines.dask import DaskRows
+from projse.moments.combine import align_classes
+from projse.moments.in_memory import moments_of
 from projse.moments.partitions import partition_moments
 from projse.moments.resample import deal, generator, group_codes
 from projse.moments.rounding import refuse_vanishing_squares
-from projse.moments.sums import Moments, align_classes, centred_yx, moments_of
+from projse.moments.sparse_products import centred_yx
+from projse.moments.sums import Moments
 from projse.parameters import is_whole
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.targets import column_names

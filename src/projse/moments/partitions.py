@@ -13,8 +13,10 @@ from sklearn.utils import check_array
 
 from projse.engines.dask import DaskRows
 from projse.engines.reduction import Layout, Part, Reduction, RowsElsewhere, merge
+from projse.moments.combine import align_classes
 from projse.moments.file import moments_from_bytes, moments_to_bytes
-from projse.moments.sums import Moments, align_classes, keeps_products, moments_of
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments, keeps_products
 from projse.sources.rows import make_rows, refuse_non_numeric_columns
 
 Array = NDArray[Any]
