@@ -17,8 +17,8 @@ from sklearn.utils import check_array
 
 from projse.estimators.progress_bar import Report, reporting
 from projse.estimators.projse import ProjSe
+from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.gram import gram_of
-from projse.kernels.kernel import FeatureGram
 from projse.kernels.reference import orthonormal_reference
 from projse.kernels.routes import KernelSpec, from_gram, from_rows
 from projse.moments.in_memory import moments_of
