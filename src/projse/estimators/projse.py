@@ -1,4 +1,7 @@
-"""ProjSe: the scikit-learn face of the selection."""
+"""ProjSe: the scikit-learn face of the selection.
+
+Long because it is one class with all that scikit-learn asks of an estimator, documented.
+"""
 
 from __future__ import annotations
 

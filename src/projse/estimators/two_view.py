@@ -1,4 +1,7 @@
-"""TwoViewProjSe: selection on both sides of two views at once."""
+"""TwoViewProjSe: selection on both sides of two views at once.
+
+Long because it is one class with all that scikit-learn asks of an estimator, documented.
+"""
 
 from __future__ import annotations
 
