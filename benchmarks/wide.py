@@ -20,7 +20,8 @@ from textbook import textbook_search, textbook_select
 
 from projse import ProjSe
 from projse.search.coordinates import DenseCoordinates
-from projse.search.greedy import ProjectedDeflation, greedy
+from projse.search.deflation import ProjectedDeflation
+from projse.search.greedy import greedy
 
 Array = NDArray[Any]
 

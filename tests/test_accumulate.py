@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import projse.moments.accumulate as accumulate
 import projse.moments.row_sums as row_sums
+import projse.sources.batch_size as batch_size
 from projse import Moments
 
 
@@ -47,7 +48,7 @@ def shape_of_work(request, monkeypatch):
     if request.param == "tiles":
         monkeypatch.setattr(accumulate, "TILE_COLUMNS", 5)
     if request.param == "small slices":
-        monkeypatch.setattr(row_sums, "SMALL_PRODUCT", 40 * 4 * 17)
+        monkeypatch.setattr(batch_size, "SMALL_PRODUCT", 40 * 4 * 17)
     if request.param == "no thin references":
         monkeypatch.setattr(row_sums, "THIN_COLUMNS", 0)
 
@@ -101,7 +102,7 @@ def test_bytes_are_summed_exactly(seed):
 def test_shapes_around_the_limits_of_small_products(seed, n_y, order):
     """Slicing begins and ends with the shape: 100 x 312 is sliced, 100 x 313 is not."""
     rng = np.random.default_rng(seed)
-    limit = row_sums.SMALL_PRODUCT // 32 // n_y
+    limit = batch_size.SMALL_PRODUCT // 32 // n_y
     for n_x in {max(min(limit + step, 1500), 1) for step in (-1, 0, 1)}:
         X = np.asarray(rng.normal(size=(1300, n_x)), order=order)
         Y = np.asarray(rng.normal(size=(1300, n_y)), order=order)

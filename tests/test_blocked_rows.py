@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from projse import Moments
-from projse.moments.sums import moments_of
+from projse.moments.in_memory import moments_of
 from projse.sources.blocked_rows import BlockedRows, block_rows, fill
 from projse.sources.rows import Rows
 

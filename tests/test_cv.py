@@ -23,6 +23,7 @@ from sklearn.model_selection import (
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import projse.estimators.cross_validation
+import projse.estimators.folds
 from projse import Moments, ProjSe, ProjSeCV
 from projse.metrics.held_out import held_out_r2
 
@@ -130,10 +131,10 @@ def test_chooses_other_parameters_in_the_same_pass(seed):
         passes.append(1)
         return moments_of_blocks(*args, **kwargs)
 
-    moments_of_blocks = projse.estimators.cross_validation.moments_of_blocks
+    moments_of_blocks = projse.estimators.folds.moments_of_blocks
     grid = {"round_size": [None, 1], "alpha": [0.0, 100.0], "rank": [1, None]}
     with pytest.MonkeyPatch.context() as mp:
-        mp.setattr(projse.estimators.cross_validation, "moments_of_blocks", counting)
+        mp.setattr(projse.estimators.folds, "moments_of_blocks", counting)
         model = ProjSeCV(n_features=6, param_grid=grid).fit(X, Y)
     assert len(passes) == 1
     assert set(model.best_params_) == set(grid)

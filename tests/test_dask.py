@@ -33,6 +33,7 @@ from projse import (
     permutation_test,
     subspace_correlation,
 )
+from projse.engines.reduction import Layout, reduce_partition
 from projse.exceptions import (
     ManyClassesWarning,
     PartitionError,
@@ -40,7 +41,7 @@ from projse.exceptions import (
     RechunkWarning,
 )
 from projse.metrics import linear_kernel_alignment
-from projse.moments.partitions import PartitionPass, sum_partition
+from projse.moments.partitions import PartitionPass
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -506,7 +507,8 @@ def test_a_task_hands_on_moments_and_no_rows():
     n_x, n_y = 40, 7
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(5000, n_x)), rng.normal(size=(5000, n_y))
-    part = sum_partition(0, X, Y, None, PartitionPass(n_x=n_x, n_y=n_y))
+    layout = Layout(n_x=n_x, n_y=n_y)
+    part = reduce_partition(0, X, Y, None, layout, PartitionPass(layout=layout).reduction)
     promised = 8 * (n_y**2 + n_x * n_y + 2 * n_x + n_y)
     assert promised <= len(pickle.dumps(part)) <= promised + 2000
 

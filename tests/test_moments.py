@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from agreement import check
 from planted import PICKS, planted, planted_labels
 
-import projse.moments.sums
+import projse.moments.in_memory
 from projse import Moments, ProjSe, StabilityProjSe
 from projse.exceptions import PrecisionLossWarning
 
@@ -115,7 +115,7 @@ def parts(request, seed, monkeypatch):
     X, Y = sparse_data(seed)
     kind, weight = request.param, None
     if kind == "sparse yx":
-        monkeypatch.setattr(projse.moments.sums, "SPARSE_YX_ELEMENTS", 0)
+        monkeypatch.setattr(projse.moments.in_memory, "SPARSE_YX_ELEMENTS", 0)
     if kind.startswith("sparse"):
         X, Y = sp.csr_array(X), sp.csr_array(Y)
     elif kind == "labels":

@@ -15,7 +15,7 @@ import pytest
 import scipy.sparse as sp
 from planted import planted
 
-import projse.moments.sums
+import projse.moments.in_memory
 from projse import Moments, MomentsFileError, ProjSe
 from projse.moments.file import MAGIC, PREFIX, VERSION
 
@@ -43,7 +43,7 @@ def examples(seed):
 
 @pytest.fixture
 def sparse_yx(monkeypatch):
-    monkeypatch.setattr(projse.moments.sums, "SPARSE_YX_ELEMENTS", 0)
+    monkeypatch.setattr(projse.moments.in_memory, "SPARSE_YX_ELEMENTS", 0)
 
 
 @pytest.mark.parametrize("kind", examples(0))

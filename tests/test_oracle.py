@@ -8,11 +8,12 @@ import scipy.linalg
 import scipy.sparse as sp
 from agreement import ONE_VIEW, ROUTES, Agreement, fit
 
+import projse.kernels.feature_gram
 import projse.kernels.gram
-import projse.kernels.kernel
 import projse.moments.accumulate
-import projse.moments.sums
+import projse.moments.in_memory
 import projse.search.coordinates
+import projse.search.deflation
 import projse.search.greedy
 from projse import ProjSe, subspace_correlation
 from projse.projectors import Projector, select_by_projectors
@@ -106,22 +107,22 @@ def test_selection_is_pivoted_qr_of_the_coordinates(seed, family, center):
 def narrow_tiles(monkeypatch):
     """Cut everything into a few columns at a time."""
     monkeypatch.setattr(projse.moments.accumulate, "TILE_COLUMNS", 3)
-    monkeypatch.setattr(projse.kernels.kernel, "TILE", 3)
-    if isinstance((projse.kernels.kernel.tiles.__defaults__ or (None,))[-1], int):
-        monkeypatch.setattr(projse.kernels.kernel.tiles, "__defaults__", (3,))
+    monkeypatch.setattr(projse.kernels.feature_gram, "TILE", 3)
+    if isinstance((projse.kernels.feature_gram.tiles.__defaults__ or (None,))[-1], int):
+        monkeypatch.setattr(projse.kernels.feature_gram.tiles, "__defaults__", (3,))
 
 
 def lazy_search(monkeypatch):
     """Keep exact scores for the best few candidates only."""
-    monkeypatch.setattr(projse.search.greedy, "LAZY_CANDIDATES", 4)
-    monkeypatch.setattr(projse.search.greedy, "LAZY_CHOLESKY", 4)
+    monkeypatch.setattr(projse.search.deflation, "LAZY_CANDIDATES", 4)
+    monkeypatch.setattr(projse.search.deflation, "LAZY_CHOLESKY", 4)
     monkeypatch.setattr(projse.search.greedy, "ACTIVE_SHARE", 4)
 
 
 PATHS = {
     "lazy search": lazy_search,
     "implicit": lambda mp: mp.setattr(projse.search.coordinates, "DENSE_ELEMENTS", 0),
-    "sparse moments": lambda mp: mp.setattr(projse.moments.sums, "SPARSE_YX_ELEMENTS", 0),
+    "sparse moments": lambda mp: mp.setattr(projse.moments.in_memory, "SPARSE_YX_ELEMENTS", 0),
     "tiles": narrow_tiles,
     "small batches": lambda mp: mp.setattr(projse.moments.accumulate, "BATCH_BYTES", 64),
     "passes for K_XX": lambda mp: mp.setattr(projse.kernels.gram, "COPY_ELEMENTS", 0),

@@ -15,7 +15,7 @@ from agreement import fit
 from planted import PICKS, planted, planted_labels
 from sklearn.base import clone
 
-import projse.estimators.permutation
+import projse.estimators.null_scores
 from projse import PermutationTest, ProjSe, permutation_test
 from projse.exceptions import RankExhaustedWarning
 
@@ -154,14 +154,14 @@ def test_it_equals_a_loop_of_fits_where_products_of_candidates_are_made_on_deman
 def test_many_rows_in_batches_are_one_product(seed, monkeypatch):
     X, Y = views(np.random.default_rng([seed, 8]))
     want = permutation_test(ProjSe(5), X, Y, n_permutations=30, random_state=seed)
-    monkeypatch.setattr(projse.estimators.permutation, "BATCH_ELEMENTS", 100)
-    monkeypatch.setattr(projse.estimators.permutation, "GROUP_ELEMENTS", 100)
+    monkeypatch.setattr(projse.estimators.null_scores, "BATCH_ELEMENTS", 100)
+    monkeypatch.setattr(projse.estimators.null_scores, "GROUP_ELEMENTS", 100)
     got = permutation_test(ProjSe(5), X, Y, n_permutations=30, random_state=seed)
     np.testing.assert_allclose(got.null_scores, want.null_scores, rtol=1e-9)
 
 
 def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
-    monkeypatch.setattr("projse.moments.sums.SPARSE_YX_ELEMENTS", 1)
+    monkeypatch.setattr("projse.moments.in_memory.SPARSE_YX_ELEMENTS", 1)
     X, Y = FORMS["sparse"](*views(np.random.default_rng([seed, 9])))
     check_against_refits(ProjSe(5), X, Y, seed)
 

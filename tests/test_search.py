@@ -9,10 +9,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from projse import ProjSe
-from projse.kernels.kernel import ElementwiseGram
+from projse.kernels.elementwise import ElementwiseGram
+from projse.search import deflation as _deflation
 from projse.search import greedy as _search
 from projse.search.coordinates import DenseCoordinates
-from projse.search.greedy import ProjectedDeflation, greedy
+from projse.search.deflation import ProjectedDeflation
+from projse.search.greedy import greedy
 
 
 def literal(R, n):
@@ -47,8 +49,8 @@ def random_coordinates(rng, rank, n):
 @pytest.fixture(params=["plain", "lazy", "lazy with tiny active sets"])
 def laziness(request, monkeypatch):
     if request.param != "plain":
-        monkeypatch.setattr(_search, "LAZY_CANDIDATES", 8)
-        monkeypatch.setattr(_search, "LAZY_CHOLESKY", 8)
+        monkeypatch.setattr(_deflation, "LAZY_CANDIDATES", 8)
+        monkeypatch.setattr(_deflation, "LAZY_CHOLESKY", 8)
     if request.param == "lazy with tiny active sets":
         monkeypatch.setattr(_search, "ACTIVE_SHARE", 64)
     return request.param
@@ -105,7 +107,7 @@ def test_margins_are_gaps_to_the_true_runner_up(seed, laziness):
 
 
 def test_lazy_search_reads_less(seed, monkeypatch):
-    monkeypatch.setattr(_search, "LAZY_CANDIDATES", 8)
+    monkeypatch.setattr(_deflation, "LAZY_CANDIDATES", 8)
     rng = np.random.default_rng(seed)
     n = 4000
     R = random_coordinates(rng, 30, n)
@@ -179,7 +181,7 @@ def test_one_view_equals_literal_cholesky(seed, laziness, kernel, conditioned):
 
 
 def test_one_view_makes_whole_rows_only_to_catch_up(seed, monkeypatch):
-    monkeypatch.setattr(_search, "LAZY_CHOLESKY", 8)
+    monkeypatch.setattr(_deflation, "LAZY_CHOLESKY", 8)
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((40, 1500)) * np.exp(rng.normal(size=1500))
     X[:, :700] = X[:, :7] @ rng.standard_normal((7, 700)) + 0.1 * rng.standard_normal((40, 700))
@@ -192,7 +194,7 @@ def test_one_view_makes_whole_rows_only_to_catch_up(seed, monkeypatch):
     made_by = ElementwiseGram.x_rows
     monkeypatch.setattr(ElementwiseGram, "x_rows", counting)
     lazy = ProjSe(60, kernel="poly").fit(X)
-    monkeypatch.setattr(_search, "LAZY_CHOLESKY", 10**9)
+    monkeypatch.setattr(_deflation, "LAZY_CHOLESKY", 10**9)
     whole_rows, made[:] = sum(made), []
     plain = ProjSe(60, kernel="poly").fit(X)
     assert lazy.selected_.tolist() == plain.selected_.tolist()

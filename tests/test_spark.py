@@ -15,8 +15,8 @@ from agreement import check, fit, quietly
 from planted import PICKS, planted, planted_labels
 
 from projse import Moments, ProjSe
+from projse.engines.reduction import FAN_IN
 from projse.exceptions import PartitionError, RankExhaustedWarning
-from projse.moments.partitions import FAN_IN
 
 pytest.importorskip("pyspark")
 pd = pytest.importorskip("pandas")

@@ -13,7 +13,8 @@ import numpy as np
 
 from projse.engines.spark import SparkRows
 from projse.estimators.projse import ProjSe
-from projse.moments.sums import Moments, keeps_products
+from projse.moments.partitions import moments_elsewhere
+from projse.moments.sums import Moments
 from projse.parameters import check_pass_options
 
 try:
@@ -84,9 +85,7 @@ def moments(
         raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
     check_pass_options(n_jobs, batch_size)
     rows = SparkRows.of(df, features, targets, weight, class_target)
-    if rows.n_x is not None:  # else the workers will know
-        with_xx = keeps_products(with_xx, rows.n_x, rows.one_view)
-    return rows.moments(with_xx=with_xx, target_type="auto", n_jobs=n_jobs, batch_size=batch_size)
+    return moments_elsewhere(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
 
 
 PROJSE_NAMES = {

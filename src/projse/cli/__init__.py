@@ -1,5 +1,8 @@
 """The ``projse`` command.
 
+Comes in: arguments of a shell. Goes out: tables, files and exit codes.
+Must not know: how anything is computed; it asks estimators and moments.
+
 Typer and rich come with the optional extra ``cli`` and are imported only when the command runs,
 so that ``import projse.cli`` works without them.
 """

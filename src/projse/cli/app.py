@@ -3,21 +3,17 @@
 Only :mod:`projse.cli` imports this module: it needs the extra ``cli``.
 """
 
-import sys
-import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
-from typer.core import TyperGroup
 
 from projse import __version__
 from projse.cli import moments as _cli_moments
 from projse.cli import select as _cli_select
 from projse.cli.demo import N_CANDIDATES
 from projse.cli.demo import demo as run_demo
+from projse.cli.errors import SafeGroup, plain_errors
 from projse.cli.options import (
     DATA,
     FILES,
@@ -43,36 +39,6 @@ from projse.cli.options import (
     option,
 )
 from projse.cli.read import Reading, moments_files
-from projse.cli.text import shown, shown_lines
-
-FAILED = 1
-INTERRUPTED = 130
-"""What shells report for a command that Ctrl-C ended."""
-
-
-class SafeGroup(TyperGroup):
-    """Commands whose usage errors are safe to show: they repeat what was typed or globbed."""
-
-    def make_context(self, *args: Any, **options: Any) -> Any:
-        """Read the arguments."""
-        with _safe_usage():
-            return super().make_context(*args, **options)
-
-    def invoke(self, *args: Any, **options: Any) -> Any:
-        """Run a command."""
-        with _safe_usage():
-            return super().invoke(*args, **options)
-
-
-@contextmanager
-def _safe_usage() -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:
-        if isinstance(getattr(error, "message", None), str):
-            error.message = shown_lines(error.message)  # type: ignore[attr-defined]
-        raise
-
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -128,7 +94,7 @@ def demo(
     debug: Debug = False,
 ) -> None:
     """Find the left-half pixels of digits that explain the right half."""
-    with _plain_errors(show_traceback=debug or bool(context.obj)):
+    with plain_errors(show_traceback=debug or bool(context.obj)):
         run_demo(n_features, kernel.value)
 
 
@@ -193,7 +159,7 @@ def select(
 
     DATA may also be files that 'projse moments' wrote.
     """
-    with _plain_errors(show_traceback=debug or bool(context.obj)):
+    with plain_errors(show_traceback=debug or bool(context.obj)):
         if json_to == csv_to == "-":
             raise typer.BadParameter("--json and --csv cannot both go to standard output.")
         reading = _reading_of(
@@ -255,7 +221,7 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Sum the rows of DATA into a file of moments."""
-    with _plain_errors(show_traceback=debug or bool(context.obj)):
+    with plain_errors(show_traceback=debug or bool(context.obj)):
         if not (targets or class_target or one_view):
             raise typer.BadParameter(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
@@ -287,7 +253,7 @@ def merge(
     debug: Debug = False,
 ) -> None:
     """Add moments of disjoint rows."""
-    with _plain_errors(show_traceback=debug or bool(context.obj)):
+    with plain_errors(show_traceback=debug or bool(context.obj)):
         _cli_moments.merge(files, output)
 
 
@@ -300,7 +266,7 @@ def subtract(
     debug: Debug = False,
 ) -> None:
     """Take the rows of FILES out of WHOLE."""
-    with _plain_errors(show_traceback=debug or bool(context.obj)):
+    with plain_errors(show_traceback=debug or bool(context.obj)):
         _cli_moments.subtract(whole, files, output)
 
 
@@ -312,7 +278,7 @@ def info(
     debug: Debug = False,
 ) -> None:
     """Show what files of moments hold."""
-    with _plain_errors(show_traceback=debug or bool(context.obj)):
+    with plain_errors(show_traceback=debug or bool(context.obj)):
         _cli_moments.info(files, as_json)
 
 
@@ -354,28 +320,3 @@ def _how_many(text: str | None) -> int | float | str | None:
         f"{text!r} is no whole number above 0, no share between 0 and 1, and not 'auto'.",
         param_hint="'-k'",
     )
-
-
-@contextmanager
-def _plain_errors(*, show_traceback: bool) -> Iterator[None]:
-    """Turn a failure into one line on stderr and exit code 1, unless a traceback is wanted."""
-    try:
-        yield
-    except (BrokenPipeError, typer.BadParameter):
-        raise  # the reader of the pipe has gone, or bad usage: Typer knows what to do
-    except KeyboardInterrupt as error:
-        if show_traceback:
-            raise
-        what_is_kept = f": {error}" if str(error) else "."
-        print(f"projse: interrupted{what_is_kept}", file=sys.stderr)
-        sys.exit(INTERRUPTED)
-    except Exception as error:
-        if show_traceback:
-            print(shown_lines(traceback.format_exc()), file=sys.stderr, end="")
-            sys.exit(FAILED)
-        _fail(f"{error or type(error).__name__} (--debug shows where)")
-
-
-def _fail(message: str) -> NoReturn:
-    print(f"projse: error: {shown(message)}", file=sys.stderr)
-    sys.exit(FAILED)

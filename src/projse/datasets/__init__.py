@@ -2,6 +2,8 @@
 
 Files are looked for in the data home, which the environment variable ``PROJSE_DATA`` names. What
 is missing is downloaded there once (extra: ``datasets``).
+
+Comes in: files as they were published. Goes out: arrays. Must not know: any of the other rooms.
 """
 
 from projse.datasets.gene_expression import load_carcinom, load_eleven_tumors, load_glioma

@@ -1,4 +1,4 @@
-"""Rows of a Spark DataFrame: each partition becomes moments, and a tree of tasks adds them.
+"""Rows of a Spark DataFrame: each partition becomes one result, and a tree of tasks adds them.
 
 Only DataFrame operations are used, no RDDs, so that Spark Connect sessions work as well.
 """
@@ -7,14 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from projse.moments.file import moments_from_bytes, moments_to_bytes
-from projse.moments.partitions import FAN_IN, PartitionPass, PartSum, finish, merge, sum_partition
-from projse.moments.sums import Moments
+from projse.engines.reduction import FAN_IN, Layout, Part, Reduction, merge, reduce_partition
 from projse.sources.arrow_rows import ARRAY, PLAIN, VECTOR, Block, chunks, labels, matrix
 
-SCHEMA = "partition bigint, error string, moments binary"
+SCHEMA = "partition bigint, error string, result binary"
 
 PARTITIONS_A_PART = FAN_IN**2
 """Partitions behind each part that the root of the tree adds."""
@@ -24,6 +22,8 @@ TASK_BYTES = 1 << 30
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "decimal")
 LABELS = (*NUMBERS, "string", "varchar", "char", "date")
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -89,32 +89,30 @@ class SparkRows:
         plain = self.candidates.kind == PLAIN
         return self.candidates.columns if plain else self.vector_names
 
-    def moments(
-        self, *, with_xx: bool | str, target_type: str, n_jobs: int | None, batch_size: int | None
-    ) -> Moments:
-        """Make a pass over the rows."""
-        if target_type == "class" and self.class_target is None:
-            raise ValueError(
-                "target_type='class' needs a column of labels: name it in class_target."
-            )
+    @property
+    def layout(self) -> Layout:
+        """What all partitions must look like."""
         label = self.class_target
         plain = self.references is not None and self.references.kind == PLAIN
         names = (label,) if label else self.references.columns if plain else None  # type: ignore[union-attr]
-        settings = PartitionPass(
-            with_xx=with_xx,
-            target_type="continuous" if label is None else "class",
-            # Spark runs a task a core; threads within a task would fight over the cores.
-            n_jobs=1 if n_jobs is None else n_jobs,
-            batch_size=batch_size,
+        return Layout(
             n_x=self.n_candidates,
-            n_y=None if label is None else 1,
+            n_y=self.n_y if label is None else 1,
             feature_names=self.feature_names,
             target_names=names,
             weight_name=self.weight,
         )
-        return finish(self._total(settings), settings)
 
-    def _total(self, settings: PartitionPass) -> PartSum:
+    def target_type(self, asked: str) -> str:
+        """Tell by the columns: ``class_target`` holds labels, ``targets`` numbers."""
+        if asked == "class" and self.class_target is None:
+            raise ValueError(
+                "target_type='class' needs a column of labels: name it in class_target."
+            )
+        return "continuous" if self.class_target is None else "class"
+
+    def reduce(self, reduction: Reduction[T]) -> Part[T]:
+        """Make a pass over the rows: a result a partition, added up in a tree."""
         from pyspark.sql import functions as F
 
         blocks = [self.candidates] + ([self.references] if self.references else [])
@@ -130,23 +128,22 @@ class SparkRows:
             self.references,
             self.class_target is not None,
             self.weight is not None,
-            settings,
+            self.layout,
+            reduction,
         )
+        merge_table = _merge_task(reduction)
         parts = self.df.select(*chosen).mapInArrow(task, SCHEMA)
-        fan_in = width = self._fan_in(bool(settings.with_xx))
+        # Fewer at a time where they are large.
+        fan_in = width = max(2, min(FAN_IN, TASK_BYTES // reduction.size))
         while width <= PARTITIONS_A_PART:
             group = F.floor(F.col("partition") / F.lit(width))
-            parts = parts.groupBy(group).applyInArrow(_merge_table, SCHEMA)
+            parts = parts.groupBy(group).applyInArrow(merge_table, SCHEMA)
             width *= fan_in
-        parts = parts.groupBy().applyInArrow(_merge_table, SCHEMA)
+        parts = parts.groupBy().applyInArrow(merge_table, SCHEMA)
         rows = parts.collect()
-        return merge([_from_row(*row) for row in rows]) if rows else PartSum(0)
-
-    def _fan_in(self, with_xx: bool) -> int:
-        """Return how many parts a task may add: fewer where they are large."""
-        n_x, n_y = self.n_x or 1, self.n_y or 1
-        size = 8 * (n_x * n_y + n_y**2 + (n_x**2 if with_xx else 0))
-        return max(2, min(FAN_IN, TASK_BYTES // size))
+        if not rows:
+            return Part(0)
+        return merge([_from_row(reduction, *row) for row in rows], reduction.add)
 
 
 def _require_pyspark() -> None:
@@ -164,7 +161,8 @@ def _partition_task(
     references: Block | None,
     has_labels: bool,
     has_weight: bool,
-    settings: PartitionPass,
+    layout: Layout,
+    reduction: Reduction[Any],
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """Make the function that a task runs over the batches of its partition."""
 
@@ -173,14 +171,14 @@ def _partition_task(
 
         context = TaskContext.get()
         partition = 0 if context is None else context.partitionId()
-        total = PartSum(partition)
+        total: Part[Any] = Part(partition)
         for table in chunks(batches):
             if total.error is not None:
                 continue  # Spark wants its batches to be read to the end
-            total = merge([total, sum_table(partition, table)])
-        yield _as_table([total]).to_batches()[0]
+            total = merge([total, reduce_table(partition, table)], reduction.add)
+        yield _as_table(reduction, [total]).to_batches()[0]
 
-    def sum_table(partition: int, table: Any) -> PartSum:
+    def reduce_table(partition: int, table: Any) -> Part[Any]:
         last = table.num_columns - 1
         try:
             X = matrix(table, 0, candidates)
@@ -191,36 +189,40 @@ def _partition_task(
                 Y = labels(table, last - has_weight)
             weight = table.column(last).to_numpy() if has_weight else None
         except ValueError as error:
-            return PartSum(partition, error=str(error))
-        return sum_partition(partition, X, Y, weight, settings)
+            return Part(partition, error=str(error))
+        return reduce_partition(partition, X, Y, weight, layout, reduction)
 
     return task
 
 
-def _merge_table(table: Any) -> Any:
-    rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
-    return _as_table([merge([_from_row(*row) for row in rows])])
+def _merge_task(reduction: Reduction[Any]) -> Callable[[Any], Any]:
+    """Make the function that a task runs over the parts of its group."""
+
+    def merge_table(table: Any) -> Any:
+        rows = zip(*(column.to_pylist() for column in table.columns), strict=True)
+        parts = [_from_row(reduction, *row) for row in rows]
+        return _as_table(reduction, [merge(parts, reduction.add)])
+
+    return merge_table
 
 
-def _as_table(parts: Iterable[PartSum]) -> Any:
+def _as_table(reduction: Reduction[Any], parts: Iterable[Part[Any]]) -> Any:
     import pyarrow as pa
 
     parts = list(parts)
+    results = [None if p.result is None else reduction.to_bytes(p.result) for p in parts]
     return pa.table(
         {
             "partition": pa.array([part.partition for part in parts], pa.int64()),
             "error": pa.array([part.error for part in parts], pa.string()),
-            "moments": pa.array(
-                [None if p.moments is None else moments_to_bytes(p.moments) for p in parts],
-                pa.binary(),
-            ),
+            "result": pa.array(results, pa.binary()),
         }
     )
 
 
-def _from_row(partition: int, error: str | None, content: Any) -> PartSum:
-    moments = None if content is None else moments_from_bytes(bytes(content), "a partial sum")
-    return PartSum(partition, moments, error)
+def _from_row(reduction: Reduction[T], partition: int, error: str | None, content: Any) -> Part[T]:
+    result = None if content is None else reduction.from_bytes(bytes(content))
+    return Part(partition, result, error)
 
 
 def _column(name: str) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Self
 
@@ -11,18 +10,17 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.metrics import check_scoring
-from sklearn.model_selection import ParameterGrid, check_cv
+from sklearn.model_selection import ParameterGrid
 
 from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.folds import MomentFold, RowFold, judge_by, moment_folds, split_rows
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
-from projse.metrics.held_out import held_out_r2
-from projse.moments.blocks import all_but_one, moments_of_blocks
-from projse.moments.sums import Moments, align_classes, moments_of
+from projse.moments.blocks import all_but_one
+from projse.moments.combine import align_classes
+from projse.moments.sums import Moments
 from projse.parameters import column_indices, is_whole
-from projse.search.rounds import Selection
 from projse.search.task import Task
 from projse.sources.rows import Rows
 
@@ -31,41 +29,6 @@ Array = NDArray[Any]
 
 FOLD_BYTES = 1 << 30
 """Beyond this, products of the candidates for all folds are not kept; folds then hold rows."""
-
-
-@dataclass
-class MomentFold:
-    """A fold by its moments: those of the other rows, and those it is judged on."""
-
-    train: Moments
-    test: Moments
-
-    def select(self, task: Task) -> Selection:
-        """Select from the training rows."""
-        return task.on_moments(self.train).selection
-
-    def r2(self, picks: Array, center: bool) -> Array:
-        """Return held-out R² for growing sets of picks, mean over the outputs."""
-        return held_out_r2(self.train, self.test, picks, center).mean(axis=1)
-
-
-@dataclass
-class RowFold:
-    """A fold by its rows, for so many candidates that their products are too large to keep."""
-
-    rows: Rows
-    train: Array
-    test: Array
-
-    def select(self, task: Task) -> Selection:
-        """Select from the training rows."""
-        return task.on_rows(self.rows.take(self.train)).selection
-
-    def r2(self, picks: Array, center: bool) -> Array:
-        """Return held-out R² for growing sets of picks, mean over the outputs."""
-        few = replace(self.rows, X=self.rows.X[:, picks], feature_names=None)
-        train, test = (moments_of(few.take(part), with_xx=True) for part in (self.train, self.test))
-        return held_out_r2(train, test, np.arange(len(picks)), center).mean(axis=1)
 
 
 class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
@@ -175,13 +138,15 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             )
         with all_or_nothing(self):
             rows = self._check_rows(X, y, sample_weight, selector.target_type)
-            splits = self._splits(rows, groups)
-            judge = None if self.estimator is None else self._judge(rows, splits)
+            splits = split_rows(rows, self.cv, groups)
+            judge = None
+            if self.estimator is not None:
+                judge = judge_by(self.estimator, self.scoring, rows, splits)
             if 16 * rows.X.shape[1] ** 2 * len(splits) > FOLD_BYTES:
                 self._choose(selector, [RowFold(rows, *split) for split in splits], judge)
                 self._finish(selector, rows)
             else:
-                folds, total = self._moment_folds(rows, splits, selector)
+                folds, total = moment_folds(rows, splits, self.n_jobs, selector.batch_size)
                 self._choose(selector, folds, judge)
                 self._finish(selector, total)
         return self
@@ -287,79 +252,6 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         include = [column_indices("include", c.include, n, names).size for c in candidates]
         exclude = [column_indices("exclude", c.exclude, n, names).size for c in candidates]
         return max(1, *include), n - max(exclude)
-
-    def _splits(self, rows: Rows, groups: Any) -> list[tuple[Array, Array]]:
-        """Split the rows; refuse folds that cannot be judged or that lose a class."""
-        m, codes = rows.n_samples, rows.class_codes()
-        splitter = check_cv(self.cv, y=codes, classifier=codes is not None)
-        if is_whole(self.cv) and self.cv > m:
-            raise ValueError(f"cv={self.cv} folds need as many rows; there are {m}.")
-        if codes is not None and rows.classes is not None and is_whole(self.cv):
-            sizes = np.bincount(codes, minlength=len(rows.classes))
-            if sizes.min() < self.cv:
-                rare = rows.classes.tolist()[int(sizes.argmin())]
-                raise ValueError(
-                    f"Class {rare!r} has {int(sizes.min())} row(s), fewer than cv={self.cv} folds, "
-                    "so some folds would lose it; use fewer folds, or leave the class out."
-                )
-        splits = [
-            (np.sort(train), np.sort(test))
-            for train, test in splitter.split(np.empty((m, 1)), codes, groups)
-        ]
-        if len(splits) < 2:
-            raise ValueError(f"cv={self.cv!r} gives {len(splits)} split; at least 2 are needed.")
-        for i, (train, test) in enumerate(splits):
-            counted = len(test) if rows.weight is None else np.count_nonzero(rows.weight[test])
-            if counted < 2:
-                raise ValueError(
-                    f"Fold {i} holds {counted} row(s) of non-zero weight, and R² needs 2; use "
-                    "fewer folds."
-                )
-            if codes is not None and rows.classes is not None:
-                lost = np.setdiff1d(codes, codes[train])
-                if lost.size:
-                    name = rows.classes.tolist()[lost[0]]
-                    raise ValueError(
-                        f"The training rows of fold {i} hold no row of class {name!r}; shuffle, "
-                        "stratify, or use fewer folds."
-                    )
-        return splits
-
-    def _moment_folds(
-        self, rows: Rows, splits: list[tuple[Array, Array]], selector: ProjSe
-    ) -> tuple[list[MomentFold], Moments]:
-        """Sum the folds; where they part the rows, what is left is a sum of the others."""
-
-        def sums(parts: list[Array]) -> list[Moments]:
-            return moments_of_blocks(
-                rows, parts, with_xx=True, n_jobs=self.n_jobs, batch_size=selector.batch_size
-            )
-
-        m = rows.n_samples
-        tests = sums([test for _, test in splits])
-        covered = np.bincount(np.concatenate([test for _, test in splits]), minlength=m)
-        if (covered == 1).all() and all(len(a) + len(b) == m for a, b in splits):
-            trains, total = all_but_one(tests), sum(tests[1:], start=tests[0])
-        else:
-            *trains, total = sums([*(train for train, _ in splits), np.arange(m)])
-        return [MomentFold(a, b) for a, b in zip(trains, tests, strict=True)], total
-
-    def _judge(self, rows: Rows, splits: list[tuple[Array, Array]]) -> Any:
-        """Return a function ``(fold, picks) -> score`` that fits and scores ``estimator``."""
-        scorer = check_scoring(self.estimator, scoring=self.scoring)
-        Y = rows.y
-        if rows.classes is None and Y.shape[1] == 1:
-            Y = Y[:, 0]
-
-        def judge(fold: int, picks: Array) -> float:
-            (train, test), columns = splits[fold], rows.X[:, picks]
-            weights: list[dict[str, Any]] = [{}, {}]
-            if rows.weight is not None:
-                weights = [{"sample_weight": rows.weight[part]} for part in (train, test)]
-            model = clone(self.estimator).fit(columns[train], Y[train], **weights[0])
-            return float(scorer(model, columns[test], Y[test], **weights[1]))
-
-        return judge
 
     def _choose(self, selector: ProjSe, folds: Sequence[MomentFold | RowFold], judge: Any) -> None:
         """Score every candidate on every fold, and keep the curves and the choice."""

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any, Self
 
+from projse.engines.reduction import RowsElsewhere
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress
-from projse.moments.partitions import RowsElsewhere
+from projse.moments.partitions import moments_elsewhere
 from projse.search.task import Task
 from projse.sources.targets import warn_many_classes
 
@@ -64,7 +65,7 @@ class FitElsewhereMixin:
         with all_or_nothing(estimator):
             progress = FitProgress(estimator)
             progress.phase("rows")
-            moments = rows.moments(with_xx=_needs_products(estimator, rows), **options)
+            moments = moments_elsewhere(rows, with_xx=_needs_products(estimator, rows), **options)
             if moments.n_samples < 2:
                 raise ValueError(
                     f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
@@ -80,7 +81,7 @@ class FitElsewhereMixin:
             progress.phase("picks")
             remember_columns(estimator, moments.n_x, moments.feature_names)
             # Only the pass can tell that the references are used up before the picks.
-            again = partial(rows.moments, with_xx=True, **options)
+            again = partial(moments_elsewhere, rows, with_xx=True, **options)
             estimator._fit_moments(moments, again=again)
             progress.end()
         return self
@@ -98,7 +99,7 @@ class FitElsewhereMixin:
             with_xx = _needs_products(estimator, rows, keep_few=True)
         else:
             with_xx = estimator.moments_.xx is not None
-        batch = rows.moments(with_xx=with_xx, **options)
+        batch = moments_elsewhere(rows, with_xx=with_xx, **options)
         if first:
             remember_columns(estimator, batch.n_x, batch.feature_names)
         estimator._add_moments(batch, getattr(rows, "Y", None))

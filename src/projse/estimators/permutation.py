@@ -2,47 +2,26 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-import joblib
 import numpy as np
-import scipy.sparse as sp
 from numpy.random import SeedSequence
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_array
 
+from projse.estimators.null_scores import null_scores, prepare
 from projse.estimators.progress_bar import Report, reporting
 from projse.estimators.projse import ProjSe
-from projse.kernels.gram import gram_of
-from projse.kernels.kernel import FeatureGram
-from projse.kernels.reference import orthonormal_reference
-from projse.kernels.routes import KernelSpec, from_gram, from_rows
-from projse.moments.sparse_products import centred_cross, raw_cross
-from projse.moments.sums import AUTO_XX_COLUMNS, Moments, moments_of
 from projse.parameters import check_pass_options, is_whole
 from projse.search.greedy import TIE
-from projse.search.rounds import Plan, select
-from projse.search.task import Task
-from projse.sources.rows import Rows, make_rows, refuse_dask, refuse_non_numeric_columns
-from projse.threads import one_blas_thread
+from projse.sources.rows import make_rows, refuse_dask, refuse_non_numeric_columns
 
 Array = NDArray[Any]
 
 MIN_SAMPLES = 4
 """Three rows have six orders: no p-value could fall below 1/6."""
-
-GROUP_COLUMNS = 32
-"""Permutations share a product while their references together have about this many columns."""
-
-GROUP_ELEMENTS = 1 << 23
-"""Row numbers that a group of permutations may hold (64 MiB)."""
-
-BATCH_ELEMENTS = 1 << 18
-"""Values of X and of permuted Y that are multiplied at a time: a core's second-level cache."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,8 +174,8 @@ def permutation_test(
     with reporting(progress, "permutations") as report:
         fitted = clone(selector).fit(X, y)
         rows = make_rows(checked, y, target_type=selector.target_type)
-        problem = _prepare(fitted._task(False), rows, len(fitted.selected_))
-        null = _on_a_pool(problem, seeds, n_jobs, report)
+        problem = prepare(fitted._task(False), rows, len(fitted.selected_))
+        null = null_scores(problem, seeds, n_jobs, report)
     tie = max(TIE, 64 * problem.eps)
     as_high = np.count_nonzero(null >= fitted.scores_ * (1 - tie), axis=0)
     pvalues = (1 + as_high) / (len(seeds) + 1)
@@ -210,138 +189,6 @@ def permutation_test(
         n_permutations=len(seeds),
         feature_names=None if names is None else tuple(names[fitted.selected_]),
     )
-
-
-def permutations(seeds: Sequence[SeedSequence], n_samples: int) -> list[Array]:
-    """Return an order of the rows for each seed."""
-    return [np.random.default_rng(seed).permutation(n_samples) for seed in seeds]
-
-
-def permuted_cross(rows: Rows, moments: Moments, orders: Sequence[Array]) -> Iterator[Any]:
-    """Yield ``Y'X`` as the moments keep it, shape (n_y, n_x), for each order of the rows of Y.
-
-    Parameters
-    ----------
-    rows : Rows
-        Without weights.
-    moments : Moments
-        Of these rows; their means do not depend on the order.
-    orders : sequence of ndarray of int of shape (n_samples,)
-
-    Notes
-    -----
-    Dense data: one pass over X and ``2 m n_y n_x`` flops an order, in batches of rows, and the
-    results of all orders in memory. Sparse data: a sparse product an order.
-    """
-    X, Y = rows.X, rows.Y
-    x_mean, y_mean = moments.x_mean, moments.y_mean
-    assert y_mean is not None
-    if sp.issparse(moments.yx):
-        for order in orders:
-            yield raw_cross(Y[order], X, None)
-        return
-    if sp.issparse(X) or sp.issparse(Y):
-        for order in orders:
-            yield centred_cross(Y[order], X, y_mean, x_mean, None, moments.sum_weights)
-        return
-    m, n_y = Y.shape
-    centred = np.subtract(Y, y_mean, dtype=np.float64)
-    places = np.array(orders).T
-    total = np.zeros((len(orders) * n_y, X.shape[1]))
-    step = max(1, BATCH_ELEMENTS // sum(total.shape))
-    for start in range(0, m, step):
-        batch = slice(start, start + step)
-        x = np.subtract(X[batch], x_mean, dtype=np.float64)
-        total += centred[places[batch]].reshape(len(x), -1).T @ x
-    yield from total.reshape(len(orders), n_y, -1)
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """What all permutations share; ``moments`` are None for a callable kernel."""
-
-    rows: Rows
-    moments: Moments | None
-    spec: KernelSpec
-    plan: Plan
-
-    @property
-    def eps(self) -> float:
-        """Unit roundoff of the products."""
-        return float(np.finfo(np.float64).eps) if self.moments is None else self.moments.eps
-
-    @property
-    def group_size(self) -> int:
-        """Permutations a task; by the shape alone, so that results are the same on any pool."""
-        m, n_y = self.rows.Y.shape
-        return max(1, min(GROUP_COLUMNS // n_y, GROUP_ELEMENTS // m))
-
-    def grams(self, orders: Sequence[Array]) -> Iterator[FeatureGram]:
-        """Yield the kernel matrices for each order of the rows of Y."""
-        rows, moments = self.rows, self.moments
-        if moments is None:
-            for order in orders:
-                yield from_rows(replace(rows, Y=rows.Y[order]), self.spec).gram
-            return
-        linear = gram_of(moments, self.spec.center, None if moments.xx is not None else rows)
-        for yx in permuted_cross(rows, moments, orders):
-            yield from_gram(replace(linear, yx=yx), self.spec)
-
-
-def _prepare(task: Task, rows: Rows, n_picks: int) -> _Problem:
-    """Sum over the rows once, by the route that the fit took."""
-    task = replace(task, plan=replace(task.plan, n_features=n_picks))
-    moments, spectrum = None, None
-    if not callable(task.spec.kernel):
-        route = task.route(rows)
-        moments, spectrum = route.moments, route.spectrum
-        if spectrum is not None:
-            # A basis of permuted references is the permuted basis.
-            rows, spectrum = orthonormal_reference(rows, center=task.spec.center)
-            few = rows.X.shape[1] <= AUTO_XX_COLUMNS
-            with_xx = few and task.n_conditioned(rows.Y.shape[1]) > 0
-            moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
-    return _Problem(
-        rows, moments, task.spec, task.complete(float(rows.n_samples), rows.n_samples, spectrum)
-    )
-
-
-def _on_a_pool(
-    problem: _Problem, seeds: Sequence[SeedSequence], n_jobs: int | None, report: Report
-) -> Array:
-    """Return null scores of shape (n_seeds, n_picks), made a group of seeds at a time."""
-    size = problem.group_size
-    groups = [seeds[i : i + size] for i in range(0, len(seeds), size)]
-    pool = joblib.Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    parts: list[Array] = []
-    done = 0
-    # Here for threads, which share one BLAS; again in each task for processes, which do not.
-    with one_blas_thread():
-        results = pool(joblib.delayed(_null_scores)(problem, group) for group in groups)
-        try:
-            for part in results:
-                parts.append(part)
-                done += len(part)
-                report(done, len(seeds))
-        finally:
-            with warnings.catch_warnings():
-                # Whoever stops early knows that tasks are cancelled.
-                warnings.simplefilter("ignore")
-                results.close()
-    return np.concatenate(parts)
-
-
-def _null_scores(problem: _Problem, seeds: Sequence[SeedSequence]) -> Array:
-    """Select on permuted data; return scores of shape (n_seeds, n_picks), 0 for picks not made."""
-    n_picks = problem.plan.n_features
-    assert n_picks is not None
-    scores = np.zeros((len(seeds), n_picks))
-    orders = permutations(seeds, problem.rows.n_samples)
-    with one_blas_thread():
-        for row, gram in zip(scores, problem.grams(orders), strict=True):
-            found = select(gram, problem.plan).scores
-            row[: len(found)] = found
-    return scores
 
 
 def _seeds(random_state: Any, n: int) -> list[SeedSequence]:

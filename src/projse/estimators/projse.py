@@ -1,4 +1,7 @@
-"""ProjSe: the scikit-learn face of the selection."""
+"""ProjSe: the scikit-learn face of the selection.
+
+Long because it is one class with all that scikit-learn asks of an estimator, documented.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ from projse.exceptions import (
     _warn_caller,
 )
 from projse.moments.check import check_moments
-from projse.moments.sums import Moments, moments_of
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Outcome, Task, reference_columns
 from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, is_dask

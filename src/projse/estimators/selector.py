@@ -44,7 +44,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         array, sparse matrix, data frame or Dask collection of shape (n_samples, n_selected)
         """
         if is_dask(X):
-            from projse.engines.dask import select_columns
+            from projse.engines.dask_collections import select_columns
 
             if output_config(self) != "default":
                 raise ValueError(NO_OUTPUT_OF_DASK)

@@ -1,4 +1,7 @@
-"""StabilityProjSe: whether other rows would have given the same variables."""
+"""StabilityProjSe: whether other rows would have given the same variables.
+
+Long because it is one class with all that scikit-learn asks of an estimator, documented.
+"""
 
 from __future__ import annotations
 

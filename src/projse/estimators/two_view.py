@@ -1,4 +1,7 @@
-"""TwoViewProjSe: selection on both sides of two views at once."""
+"""TwoViewProjSe: selection on both sides of two views at once.
+
+Long because it is one class with all that scikit-learn asks of an estimator, documented.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +14,16 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, _safe_indexing, check_array, check_consistent_length
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from projse.engines.dask import DaskRows
+from projse.estimators.correlation_curves import correlation_grid, correlation_path
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
 from projse.metrics.canonical_blocks import CanonicalBlocks
-from projse.moments.sums import Moments, moments_of
+from projse.moments.in_memory import moments_of
+from projse.moments.partitions import moments_elsewhere
+from projse.moments.sums import Moments
 from projse.moments.views import restricted, swapped
-from projse.parameters import is_whole
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
 from projse.sources.targets import column_names
 
@@ -306,18 +312,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         rows of the fit it grows with k by itself; on held-out rows it may fall, and be negative.
         """
         blocks, n_x, n_y = self._blocks(X, Y, sample_weight)
-        chosen = _sizes(sizes, max(n_x, n_y), "sizes")
-        if n_components is not None and (not is_whole(n_components) or n_components < 1):
-            raise ValueError(f"n_components={n_components!r} must be a number from 1, or None.")
-        pairs = [(min(k, n_x), min(k, n_y)) for k in chosen]
-        if n_components == 1:
-            return np.array([blocks.first([i], [j])[0, 0] for i, j in pairs])
-        width = min(n_x, n_y) if n_components is None else n_components
-        out = np.full((len(pairs), width), np.nan)
-        for row, (i, j) in zip(out, pairs, strict=True):
-            values = blocks.all(i, j)[:width]
-            row[: len(values)] = values
-        return out
+        return correlation_path(blocks, n_x, n_y, sizes, n_components)
 
     def canonical_correlation_grid(
         self,
@@ -342,7 +337,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ndarray of shape (n_x_sizes, n_y_sizes)
         """
         blocks, n_x, n_y = self._blocks(X, Y, sample_weight)
-        return blocks.first(_sizes(x_sizes, n_x, "x_sizes"), _sizes(y_sizes, n_y, "y_sizes"))
+        return correlation_grid(blocks, n_x, n_y, x_sizes, y_sizes)
 
     def _selectors(self) -> tuple[ProjSe, ProjSe]:
         wanted = self.n_features_to_select
@@ -387,12 +382,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _distributed_moments(self, X: Any, Y: Any, sample_weight: Any) -> Moments:
         """Sum on the workers of Dask."""
-        from projse.engines.dask import dask_moments
-
-        return dask_moments(
-            X,
-            Y,
-            sample_weight,
+        return moments_elsewhere(
+            DaskRows.of(X, Y, sample_weight),
             with_xx=True,
             target_type="continuous",
             n_jobs=self.n_jobs,
@@ -445,7 +436,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             selector, selected = self.y_selector_, self.y_selected_
         n, fitted = selector.n_features_in_, getattr(selector, "feature_names_in_", None)
         if is_dask(A):
-            from projse.engines.dask import select_columns
+            from projse.engines.dask_collections import select_columns
 
             support = np.isin(np.arange(n), selected)
             return select_columns(A, support, None if fitted is None else tuple(fitted))
@@ -503,16 +494,3 @@ def _names(names: Array | None, prefix: str, selected: Array) -> Array:
 def _places(selected: Array) -> Array:
     """Return where each selected column is among the selected ones in the order of the view."""
     return np.argsort(np.argsort(selected))
-
-
-def _sizes(sizes: Sequence[int] | None, most: int, parameter: str) -> list[int]:
-    if sizes is None:
-        return list(range(1, most + 1))
-    chosen = list(sizes)
-    for size in chosen:
-        if not is_whole(size) or not 1 <= size <= most:
-            raise ValueError(
-                f"{parameter} holds {size!r}; {most} variables were selected, so sizes go from 1 "
-                f"to {most}."
-            )
-    return [int(size) for size in chosen]

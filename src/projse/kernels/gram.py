@@ -16,9 +16,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.moments.accumulate import accumulate_dense
+from projse.moments.rounding import squared_norms
 from projse.moments.sparse_products import centred_cross
-from projse.moments.sums import ROUNDING, Moments
-from projse.sources.rows import SMALLEST_SQUARES, Rows, refuse_overflow, refuse_vanishing
+from projse.moments.sums import Moments
+from projse.sources.rows import Rows
 
 Array = NDArray[Any]
 XRows = Callable[[Array, Array | None], Array]
@@ -93,7 +94,7 @@ def gram_of(
     """
     w = moments.sum_weights
     x_mean = moments.x_mean
-    xx_diag = _squared_norms(moments, "X", center)
+    xx_diag = squared_norms(moments, "X", center)
     x_rows: XRows | None = None
     if moments.xx is not None:
         xx = moments.xx
@@ -117,7 +118,7 @@ def gram_of(
         return LinearGram(own, own, None, None, xx_diag, x_rows, moments.eps, narrow)
     assert moments.yy is not None
     y_mean, yy = moments.y_mean, moments.yy
-    norms = _squared_norms(moments, "y", center)
+    norms = squared_norms(moments, "y", center)
     if not center:
         yy = yy + w * np.outer(y_mean, y_mean)
     elif (norms == 0).any():
@@ -125,42 +126,6 @@ def gram_of(
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
     a, b = (sign * w * y_mean, x_mean) if sign else (None, None)
     return LinearGram(yy, moments.yx, a, b, xx_diag, x_rows, moments.eps, narrow)
-
-
-def refuse_vanishing_squares(moments: Moments) -> None:
-    """Refuse moments of which a column is not constant, but without squares to go by."""
-    for label in ("X",) if moments.one_view else ("X", "y"):
-        _squared_norms(moments, label, center=True)
-
-
-def _squared_norms(moments: Moments, label: str, center: bool) -> Array:
-    """Squared norms of the variables, with 0 for those whose spread is within rounding.
-
-    Rounding comes from means, which are known to their last digits and which sums of batches are
-    about, or from a larger sum that rows were taken out of. The values themselves are exact: a
-    spread of a few units in their last place is one. Squares that leave the range are refused.
-    """
-    w = moments.sum_weights
-    if label == "X":
-        centred, mean, peak = moments.xx_diag, moments.x_mean, moments.x_peak
-        names = moments.feature_names
-    else:
-        assert moments.yy is not None and moments.y_mean is not None
-        centred, mean, peak = np.diag(moments.yy), moments.y_mean, moments.y_peak
-        names = moments.target_names
-    if not center:
-        with np.errstate(over="ignore"):
-            norms: Array = centred + w * mean**2
-        refuse_overflow(norms, label, names)
-        refuse_vanishing((norms < SMALLEST_SQUARES) & ((norms > 0) | (mean != 0)), label, names)
-        return norms
-    with np.errstate(over="ignore"):
-        rounding = w * (4 * np.finfo(np.float64).eps * mean) ** 2
-    if peak is not None:
-        rounding = np.maximum(rounding, ROUNDING * moments.eps * peak)
-    norms = np.where(centred > rounding, centred, 0.0)
-    refuse_vanishing((norms > 0) & (norms < SMALLEST_SQUARES), label, names)
-    return norms
 
 
 def _products_on_demand(rows: Rows, moments: Moments, center: bool) -> XRows:

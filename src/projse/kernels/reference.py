@@ -16,8 +16,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.kernels.gram import gram_of
+from projse.kernels.rank import default_tol, singular_cut
 from projse.moments.sums import Moments
-from projse.search.coordinates import default_tol
 from projse.sources.rows import (
     Rows,
     refuse_non_finite,
@@ -156,16 +156,6 @@ def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:
     stored = 4 * moments.eps * (1.0 + float(offset.max())) * len(K)
     cut = singular_cut(m, len(K), moments.eps) * np.sqrt(values[-1])
     return bool((np.sqrt(np.maximum(lengths, 0.0)) > cut + stored).any())
-
-
-def singular_cut(m: int, q: int, stored: float) -> float:
-    """Relative size below which a singular value of m × q references is rounding.
-
-    The arithmetic is in float64, but values stored with unit roundoff ``stored`` are known no
-    better than that.
-    """
-    eps = float(np.finfo(np.float64).eps)
-    return max(max(m, q, 64) * eps, 4 * stored if stored > eps else 0.0)
 
 
 def _reciprocal_condition(K: Array) -> float:

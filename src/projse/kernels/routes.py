@@ -9,11 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.kernels.callable import CallableGram
+from projse.kernels.centred import CentredGram
+from projse.kernels.elementwise import ElementwiseGram
+from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.gram import LinearGram, gram_of
-from projse.kernels.kernel import CallableGram, CentredGram, ElementwiseGram, FeatureGram, Kernel
+from projse.kernels.kernel import Kernel
 from projse.kernels.reference import gram_loses_directions, orthonormal_reference
 from projse.moments.accumulate import Progress
-from projse.moments.sums import Moments, moments_of
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments
 from projse.sources.rows import (
     Rows,
     VanishingSquaresError,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from projse.kernels.gram import gram_of
-from projse.moments.sums import moments_of
+from projse.moments.in_memory import moments_of
 from projse.sources.rows import (
     make_rows,
     refuse_dask,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from projse.kernels.routes import KernelSpec, from_moments
 from projse.moments.sums import Moments
-from projse.search.coordinates import factor
+from projse.search.factor import factor
 
 Array = NDArray[Any]
 

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.metrics.whitening import ordered_whitening
-from projse.moments.sums import Moments, centred_yx
+from projse.moments.sparse_products import centred_yx
+from projse.moments.sums import Moments
 from projse.moments.views import restricted, second_moments
 
 Array = NDArray[Any]

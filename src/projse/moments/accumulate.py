@@ -17,14 +17,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.moments.row_sums import BlockSum, ClassSum, RowSum, Sums, small_depth
+from projse.moments.row_sums import BlockSum, ClassSum, RowSum, Sums
+from projse.sources.batch_size import BATCH_BYTES, small_depth
 from projse.threads import effective_n_threads, ordered_map
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
-
-BATCH_BYTES = 1 << 20
-"""Rows of [Y X] that one batch holds, in bytes: with its squares, a core's second-level cache."""
 
 BLOCKS_BYTES = 3 << 20
 """The same for rows that lie in blocks: they need no squares, and every call takes all blocks."""

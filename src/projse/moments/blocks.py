@@ -15,9 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from projse.kernels.gram import refuse_vanishing_squares
+from projse.engines.dask import DaskRows
+from projse.moments.combine import align_classes
+from projse.moments.in_memory import moments_of
+from projse.moments.partitions import partition_moments
 from projse.moments.resample import deal, generator, group_codes
-from projse.moments.sums import Moments, align_classes, centred_yx, moments_of
+from projse.moments.rounding import refuse_vanishing_squares
+from projse.moments.sparse_products import centred_yx
+from projse.moments.sums import Moments
 from projse.parameters import is_whole
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.targets import column_names
@@ -79,10 +84,8 @@ def block_moments(
     if n_blocks is None and is_dask(X):
         if groups is not None:
             raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")
-        from projse.engines.dask import partition_moments
-
         options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
-        return partition_moments(X, y, sample_weight, with_xx=with_xx, **options)
+        return partition_moments(DaskRows.of(X, y, sample_weight), with_xx=with_xx, **options)
     refuse_dask(
         "block_moments cannot deal out single rows; n_blocks=None takes each partition as a block",
         *(X, y, sample_weight),

@@ -17,10 +17,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Array = NDArray[Any]
+from projse.sources.batch_size import small_depth
 
-SMALL_PRODUCT = 1_000_000
-"""OpenBLAS multiplies without repacking while rows × columns × depth stay within this."""
+Array = NDArray[Any]
 
 THIN_COLUMNS = 16
 """Up to this many references are laid out by row: BLAS multiplies thin matrices faster so."""
@@ -424,9 +423,3 @@ class ClassSum:
                     sums.y[labels[a]] += float(w[a:b].sum(dtype=np.float64))
             sums.n_samples += len(batch)
             sums.weight += float(w.sum(dtype=np.float64))
-
-
-def small_depth(q: int, p: int) -> int:
-    """Rows a q × p product may have to be small; 0 where slicing it up does not pay."""
-    depth = SMALL_PRODUCT // max(q * p, 1) // 16 * 16
-    return depth if depth >= 32 else 0

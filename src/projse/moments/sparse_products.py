@@ -9,11 +9,14 @@ nearly full of large values; those take less memory as dense columns anyway, and
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from projse.moments.sums import Moments
 
 Array = NDArray[Any]
 
@@ -118,3 +121,23 @@ def _dense_by_sparse(
     out -= np.outer(b_mean, sums)
     out[full] = in_full
     return out.T
+
+
+def subtract_outer(matrix: Array, a: Array, b: Array) -> Array:
+    """``matrix -= a bᵀ`` in place, in blocks of columns: no second matrix of that size."""
+    if a.any() and b.any():
+        for start in range(0, matrix.shape[1], 4096):
+            block = slice(start, start + 4096)
+            matrix[:, block] -= np.outer(a, b[block])
+    return matrix
+
+
+def centred_yx(moments: Moments) -> Array:
+    """Return ``Σ w (y − ȳ)(x − x̄)ᵀ`` as a dense array, whichever way it is kept."""
+    if not sp.issparse(moments.yx):
+        dense: Array = moments.yx
+        return dense
+    assert moments.y_mean is not None
+    return subtract_outer(
+        moments.yx.toarray(), moments.sum_weights * moments.y_mean, moments.x_mean
+    )

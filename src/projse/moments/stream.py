@@ -18,8 +18,9 @@ from typing import Any
 import scipy.sparse as sp
 
 from projse.exceptions import MomentsFileError, SourceError
+from projse.moments.in_memory import moments_of
 from projse.moments.state import Entry, StateFolder
-from projse.moments.sums import Moments, keeps_products, moments_of
+from projse.moments.sums import Moments, keeps_products
 from projse.parameters import check_pass_options
 from projse.sources import open_source
 from projse.sources.batches import Buffers

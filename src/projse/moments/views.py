@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.moments.sums import Moments, centred_yx
+from projse.moments.sparse_products import centred_yx
+from projse.moments.sums import Moments
 
 Array = NDArray[Any]
 

@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.kernels.kernel import ENTRY_ROUNDING, FeatureGram
-from projse.search.coordinates import Conditioning, coordinates, factor
-from projse.search.greedy import CholeskyDeflation, Deflation, Pick, ProjectedDeflation, greedy
+from projse.kernels.feature_gram import ENTRY_ROUNDING, FeatureGram
+from projse.search.conditioning import Conditioning
+from projse.search.coordinates import coordinates
+from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDeflation
+from projse.search.factor import factor
+from projse.search.greedy import Pick, greedy
 from projse.search.significance import selection_pvalue
 
 Array = NDArray[Any]

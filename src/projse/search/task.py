@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.exceptions import ProductsMissingError
-from projse.kernels.kernel import FeatureGram
+from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.routes import KernelSpec, Route, from_moments, from_rows
 from projse.moments.accumulate import Progress
 from projse.moments.sums import AUTO_XX_COLUMNS, Moments

@@ -21,17 +21,20 @@ from typing import Any
 
 import numpy as np
 
-from projse import exceptions
-from projse.sources import array_parts as _array_parts
-from projse.sources import files as _files
-from projse.sources import parts as _parts
+from projse.exceptions import SourceError
+from projse.sources.array_parts import ArraysPart, IteratorPart, NpyPart
+from projse.sources.arrow_file import IpcPart
+from projse.sources.csv import CsvPart
+from projse.sources.dataset_part import FragmentPart
+from projse.sources.files import File, find_files
+from projse.sources.parquet import ParquetPart
+from projse.sources.parts import Part
+from projse.sources.stream_parts import BatchesPart, StreamPart
 
 __all__ = ["open_source"]
 
 
-def open_source(
-    source: Any, *, format: str | None = None, target_type: str = "auto"
-) -> list[_parts.Part]:
+def open_source(source: Any, *, format: str | None = None, target_type: str = "auto") -> list[Part]:
     """List the parts of a source, in the order in which they are summed.
 
     Parameters
@@ -59,20 +62,20 @@ def open_source(
     if isinstance(source, str | os.PathLike) or _is_paths(source):
         if isinstance(source, tuple) and all(str(p).endswith(".npy") for p in source):
             return [_memory_maps(source, target_type)]
-        return [_parts.file_part(file) for file in _files.find_files(source, format)]
+        return [_file_part(file) for file in find_files(source, format)]
     if format is not None:
         raise ValueError(f"format={format!r} is for files; the source is no path.")
     if isinstance(source, tuple) and 1 <= len(source) <= 3 and hasattr(source[0], "shape"):
-        return [_array_parts.ArraysPart(_as_arrays(source), target_type)]
+        return [ArraysPart(_as_arrays(source), target_type)]
     if hasattr(source, "get_fragments"):
         fragments = sorted(source.get_fragments(), key=lambda f: getattr(f, "path", ""))
-        return [_parts.FragmentPart(source, f, i) for i, f in enumerate(fragments)]
+        return [FragmentPart(source, f, i) for i, f in enumerate(fragments)]
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "collect_schema"):
-        return [_parts.StreamPart(source)]
+        return [StreamPart(source)]
     if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "iloc"):
-        return [_parts.StreamPart(source)]
+        return [StreamPart(source)]
     if hasattr(source, "__arrow_c_array__"):
-        return [_parts.BatchesPart(source, iter(()))]
+        return [BatchesPart(source, iter(()))]
     if isinstance(source, Iterable) and not isinstance(source, dict | np.ndarray):
         return [_from_iterator(iter(source), target_type)]
     raise TypeError(
@@ -89,7 +92,7 @@ def _is_paths(source: Any) -> bool:
     )
 
 
-def _memory_maps(paths: tuple[Any, ...], target_type: str) -> _parts.Part:
+def _memory_maps(paths: tuple[Any, ...], target_type: str) -> Part:
     """Open (X, Y) or (X, Y, weight) as memory maps."""
     if len(paths) > 3:
         raise ValueError(
@@ -98,8 +101,8 @@ def _memory_maps(paths: tuple[Any, ...], target_type: str) -> _parts.Part:
     try:
         arrays = tuple(np.load(path, mmap_mode="r", allow_pickle=False) for path in paths)
     except (OSError, ValueError) as error:
-        raise exceptions.SourceError(f"A memory map cannot be opened: {error}") from error
-    return _array_parts.ArraysPart(arrays, target_type)
+        raise SourceError(f"A memory map cannot be opened: {error}") from error
+    return ArraysPart(arrays, target_type)
 
 
 def _as_arrays(source: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -108,15 +111,27 @@ def _as_arrays(source: tuple[Any, ...]) -> tuple[Any, ...]:
     return (X, *(o if o is None or hasattr(o, "shape") else np.asarray(o) for o in others))
 
 
-def _from_iterator(items: Iterator[Any], target_type: str) -> _parts.Part:
+def _from_iterator(items: Iterator[Any], target_type: str) -> Part:
     first = next(items, None)
     if first is None:
-        raise exceptions.SourceError("The iterator is empty: there are no rows.")
+        raise SourceError("The iterator is empty: there are no rows.")
     if any(hasattr(first, name) for name in ("__arrow_c_array__", "__arrow_c_stream__")):
-        return _parts.BatchesPart(first, items)
+        return BatchesPart(first, items)
     if isinstance(first, tuple | list):
-        return _array_parts.IteratorPart(first, items, target_type)
+        return IteratorPart(first, items, target_type)
     raise TypeError(
         f"The iterator yields {type(first).__name__}; it must yield (X, Y), (X, Y, weight), or "
         "Arrow record batches."
     )
+
+
+def _file_part(file: File) -> Part:
+    """Return the part for a file of a known format."""
+    kinds: dict[str, Any] = {
+        "parquet": ParquetPart,
+        "arrow": IpcPart,
+        "csv": CsvPart,
+        "npy": NpyPart,
+    }
+    part: Part = kinds[file.format](file)
+    return part

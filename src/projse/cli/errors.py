@@ -1,0 +1,65 @@
+"""What a user sees of a failure: one line on stderr and an exit code, safe to show."""
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+from projse.cli.text import shown, shown_lines
+
+FAILED = 1
+INTERRUPTED = 130
+"""What shells report for a command that Ctrl-C ended."""
+
+
+class SafeGroup(TyperGroup):
+    """Commands whose usage errors are safe to show: they repeat what was typed or globbed."""
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Read the arguments."""
+        with _safe_usage():
+            return super().make_context(*args, **options)
+
+    def invoke(self, *args: Any, **options: Any) -> Any:
+        """Run a command."""
+        with _safe_usage():
+            return super().invoke(*args, **options)
+
+
+@contextmanager
+def _safe_usage() -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        if isinstance(getattr(error, "message", None), str):
+            error.message = shown_lines(error.message)  # type: ignore[attr-defined]
+        raise
+
+
+@contextmanager
+def plain_errors(*, show_traceback: bool) -> Iterator[None]:
+    """Turn a failure into one line on stderr and exit code 1, unless a traceback is wanted."""
+    try:
+        yield
+    except (BrokenPipeError, typer.BadParameter):
+        raise  # the reader of the pipe has gone, or bad usage: Typer knows what to do
+    except KeyboardInterrupt as error:
+        if show_traceback:
+            raise
+        what_is_kept = f": {error}" if str(error) else "."
+        print(f"projse: interrupted{what_is_kept}", file=sys.stderr)
+        sys.exit(INTERRUPTED)
+    except Exception as error:
+        if show_traceback:
+            print(shown_lines(traceback.format_exc()), file=sys.stderr, end="")
+            sys.exit(FAILED)
+        _fail(f"{error or type(error).__name__} (--debug shows where)")
+
+
+def _fail(message: str) -> NoReturn:
+    print(f"projse: error: {shown(message)}", file=sys.stderr)
+    sys.exit(FAILED)

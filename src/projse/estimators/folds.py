@@ -1,0 +1,132 @@
+"""Folds: rows that are held out in turn, by their moments or by themselves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+
+from projse.metrics.held_out import held_out_r2
+from projse.moments.blocks import all_but_one, moments_of_blocks
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments
+from projse.parameters import is_whole
+from projse.search.rounds import Selection
+from projse.search.task import Task
+from projse.sources.rows import Rows
+
+Array = NDArray[Any]
+
+
+@dataclass
+class MomentFold:
+    """A fold by its moments: those of the other rows, and those it is judged on."""
+
+    train: Moments
+    test: Moments
+
+    def select(self, task: Task) -> Selection:
+        """Select from the training rows."""
+        return task.on_moments(self.train).selection
+
+    def r2(self, picks: Array, center: bool) -> Array:
+        """Return held-out R² for growing sets of picks, mean over the outputs."""
+        return held_out_r2(self.train, self.test, picks, center).mean(axis=1)
+
+
+@dataclass
+class RowFold:
+    """A fold by its rows, for so many candidates that their products are too large to keep."""
+
+    rows: Rows
+    train: Array
+    test: Array
+
+    def select(self, task: Task) -> Selection:
+        """Select from the training rows."""
+        return task.on_rows(self.rows.take(self.train)).selection
+
+    def r2(self, picks: Array, center: bool) -> Array:
+        """Return held-out R² for growing sets of picks, mean over the outputs."""
+        few = replace(self.rows, X=self.rows.X[:, picks], feature_names=None)
+        train, test = (moments_of(few.take(part), with_xx=True) for part in (self.train, self.test))
+        return held_out_r2(train, test, np.arange(len(picks)), center).mean(axis=1)
+
+
+def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
+    """Split the rows; refuse folds that cannot be judged or that lose a class."""
+    m, codes = rows.n_samples, rows.class_codes()
+    splitter = check_cv(cv, y=codes, classifier=codes is not None)
+    if is_whole(cv) and cv > m:
+        raise ValueError(f"cv={cv} folds need as many rows; there are {m}.")
+    if codes is not None and rows.classes is not None and is_whole(cv):
+        sizes = np.bincount(codes, minlength=len(rows.classes))
+        if sizes.min() < cv:
+            rare = rows.classes.tolist()[int(sizes.argmin())]
+            raise ValueError(
+                f"Class {rare!r} has {int(sizes.min())} row(s), fewer than cv={cv} folds, "
+                "so some folds would lose it; use fewer folds, or leave the class out."
+            )
+    splits = [
+        (np.sort(train), np.sort(test))
+        for train, test in splitter.split(np.empty((m, 1)), codes, groups)
+    ]
+    if len(splits) < 2:
+        raise ValueError(f"cv={cv!r} gives {len(splits)} split; at least 2 are needed.")
+    for i, (train, test) in enumerate(splits):
+        counted = len(test) if rows.weight is None else np.count_nonzero(rows.weight[test])
+        if counted < 2:
+            raise ValueError(
+                f"Fold {i} holds {counted} row(s) of non-zero weight, and R² needs 2; use "
+                "fewer folds."
+            )
+        if codes is not None and rows.classes is not None:
+            lost = np.setdiff1d(codes, codes[train])
+            if lost.size:
+                name = rows.classes.tolist()[lost[0]]
+                raise ValueError(
+                    f"The training rows of fold {i} hold no row of class {name!r}; shuffle, "
+                    "stratify, or use fewer folds."
+                )
+    return splits
+
+
+def moment_folds(
+    rows: Rows, splits: list[tuple[Array, Array]], n_jobs: int | None, batch_size: int | None
+) -> tuple[list[MomentFold], Moments]:
+    """Sum the folds; where they part the rows, what is left is a sum of the others."""
+
+    def sums(parts: list[Array]) -> list[Moments]:
+        return moments_of_blocks(rows, parts, with_xx=True, n_jobs=n_jobs, batch_size=batch_size)
+
+    m = rows.n_samples
+    tests = sums([test for _, test in splits])
+    covered = np.bincount(np.concatenate([test for _, test in splits]), minlength=m)
+    if (covered == 1).all() and all(len(a) + len(b) == m for a, b in splits):
+        trains, total = all_but_one(tests), sum(tests[1:], start=tests[0])
+    else:
+        *trains, total = sums([*(train for train, _ in splits), np.arange(m)])
+    return [MomentFold(a, b) for a, b in zip(trains, tests, strict=True)], total
+
+
+def judge_by(estimator: Any, scoring: Any, rows: Rows, splits: list[tuple[Array, Array]]) -> Any:
+    """Return a function ``(fold, picks) -> score`` that fits and scores ``estimator``."""
+    scorer = check_scoring(estimator, scoring=scoring)
+    Y = rows.y
+    if rows.classes is None and Y.shape[1] == 1:
+        Y = Y[:, 0]
+
+    def judge(fold: int, picks: Array) -> float:
+        (train, test), columns = splits[fold], rows.X[:, picks]
+        weights: list[dict[str, Any]] = [{}, {}]
+        if rows.weight is not None:
+            weights = [{"sample_weight": rows.weight[part]} for part in (train, test)]
+        model = clone(estimator).fit(columns[train], Y[train], **weights[0])
+        return float(scorer(model, columns[test], Y[test], **weights[1]))
+
+    return judge

@@ -1,0 +1,82 @@
+"""Kernel matrices between variables, as the search sees them, whatever the kernel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+ENTRY_ROUNDING = 32
+"""An inner product of normalised variables is known to this many units of roundoff."""
+
+TILE = 4096
+"""Columns handled at a time where a whole matrix is not needed."""
+
+
+class FeatureGram(ABC):
+    """Normalised kernel matrices between references Y and candidates X.
+
+    ``yy`` has shape (n_y, n_y); its last ``n_covariates`` references are only conditioned on.
+    ``alive`` marks the candidates that are not constant. The rounding of an entry is ``noise``
+    times the amplifications of its two variables.
+    """
+
+    yy: Array
+    n_covariates: int = 0
+    alive: NDArray[np.bool_]
+    noise: float
+    eps: float
+
+    @property
+    def x_amplification(self) -> Array:
+        """How many times ``noise`` an entry of each candidate is off, shape (n_x,)."""
+        return np.ones(self.n_x)
+
+    @property
+    def y_amplification(self) -> Array:
+        """The same of each reference, shape (n_y,)."""
+        return np.ones(self.n_y)
+
+    @property
+    def n_x(self) -> int:
+        """Number of candidates."""
+        return len(self.alive)
+
+    @property
+    def n_y(self) -> int:
+        """Number of references that are not constant."""
+        return len(self.yy)
+
+    @abstractmethod
+    def block(self, columns: Any) -> Array:
+        """Return columns of ``K_YX``, shape (n_y, k), as a new array."""
+
+    @abstractmethod
+    def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
+        """Return rows of ``K_XX`` as a new array: whole ones, or some columns of them."""
+
+    @property
+    def has_x_rows(self) -> bool:
+        """Whether rows of ``K_XX`` can be had."""
+        return True
+
+    @property
+    def narrow_x_rows(self) -> bool:
+        """Whether some columns of rows of ``K_XX`` cost less than all."""
+        return True
+
+    def left(self, w: Array) -> Array:
+        """Return ``wᵀ K_YX``, shape (n_x,)."""
+        out = np.empty(self.n_x)
+        for tile in tiles(self.n_x):
+            out[tile] = w @ self.block(tile)
+        return out
+
+
+def tiles(n: int, width: int = TILE) -> list[slice]:
+    """Cut ``range(n)`` into slices of at most ``width``."""
+    return [slice(start, min(start + width, n)) for start in range(0, n, width)]

@@ -1,0 +1,188 @@
+"""Sums over rows that lie in memory: dense or sparse, in one pass."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse.moments import sparse_products
+from projse.moments.accumulate import Progress, accumulate_dense, product_dtype
+from projse.moments.rounding import (
+    lost_to_shift,
+    mark_vanished,
+    suits_float32,
+    vanished,
+    vanished_sparse,
+)
+from projse.moments.sparse_products import subtract_outer
+from projse.moments.sums import Moments, keeps_products
+from projse.sources.rows import Rows, refuse_non_finite, refuse_overflow
+
+Array = NDArray[Any]
+
+SPARSE_YX_ELEMENTS = 1 << 25
+"""Beyond this many entries, products of sparse X and sparse Y are kept sparse."""
+
+
+def moments_of(
+    rows: Rows,
+    *,
+    with_xx: bool | str = False,
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+    progress: Progress | None = None,
+) -> Moments:
+    """Sum over checked rows."""
+    products = keeps_products(with_xx, rows.X.shape[1], rows.Y is None)
+    if rows.is_sparse:
+        moments = _sparse_moments(rows.counted(), products)
+    else:
+        moments = _dense_moments(rows, products, n_jobs, batch_size, progress)
+    return replace(
+        moments,
+        feature_names=rows.feature_names,
+        target_names=rows.target_names,
+        classes=rows.classes,
+    )
+
+
+def _dense_moments(
+    rows: Rows,
+    with_xx: bool,
+    n_jobs: int | None,
+    batch_size: int | None,
+    progress: Progress | None,
+) -> Moments:
+    sparse_y = sp.issparse(rows.Y)
+    dtype = product_dtype(rows.X, None if sparse_y else rows.Y)
+    codes = rows.class_codes()
+    # Sums of up to 256 bytes, and of their squares, are exact in float32, which is twice as fast.
+    exact = codes is not None and rows.weight is None and rows.X.dtype.itemsize == 1
+    if exact:
+        dtype, batch_size = np.dtype(np.float32), min(batch_size or 256, 256)
+    while True:
+        eps = float(np.finfo(np.float64 if exact else dtype).eps)
+        with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+            sums, x_shift, y_shift = accumulate_dense(
+                rows.X,
+                rows.Y,
+                rows.weight,
+                with_xx=with_xx,
+                n_jobs=n_jobs,
+                batch_size=batch_size,
+                dtype=dtype,
+                codes=codes,
+                progress=progress,
+            )
+        y_squares = np.diag(sums.yy)
+        if dtype == np.float32:
+            # Squares may leave the range of float32; the products are then made in float64.
+            if (
+                suits_float32(sums.xx_diag, rows.X)
+                and suits_float32(y_squares, rows.Y)
+                and not lost_to_shift(sums.xx_diag, sums.x, sums.weight, eps).any()
+                and not lost_to_shift(y_squares, sums.y, sums.weight, eps).any()
+            ):
+                break
+            dtype, exact = np.dtype(np.float64), False
+            continue
+        finite = [np.isfinite(part).all() for part in (sums.xx_diag, y_squares, sums.y)]
+        if not all(finite):
+            counted = rows.counted()
+            refuse_non_finite(counted.X, "X", rows.feature_names)
+            refuse_overflow(sums.xx_diag, "X", rows.feature_names)
+            refuse_non_finite(counted.Y, "y", rows.target_names)
+            refuse_overflow(y_squares, "y", rows.target_names)
+        break
+    w = sums.weight
+    dx, dy = sums.x / (w or 1.0), sums.y / (w or 1.0)
+    one_view = rows.Y is None
+    x_vanished = vanished(sums.xx_diag, sums.x, sums.yx)
+    if sparse_y:
+        counted = rows.counted()
+        y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
+        y_vanished = vanished_sparse(np.diag(yy), y_mean, counted.Y)
+    else:
+        y_mean, yy = y_shift + dy, sums.yy - w * np.outer(dy, dy)
+        y_vanished = vanished(y_squares, sums.y, sums.yx.T)
+    xx_diag = np.maximum(sums.xx_diag - w * dx**2, 0.0)
+    xx_diag[lost_to_shift(sums.xx_diag, sums.x, w, eps)] = 0.0
+    moments = Moments(
+        n_samples=sums.n_samples,
+        sum_weights=w,
+        x_mean=x_shift + dx,
+        y_mean=None if one_view else y_mean,
+        yy=None if one_view else yy,
+        yx=None if one_view else subtract_outer(sums.yx, w * dy, dx),
+        xx_diag=xx_diag,
+        xx=None if sums.xx is None else subtract_outer(sums.xx, w * dx, dx),
+        eps=eps,
+    )
+    mark_vanished(moments, x_vanished, y_vanished)
+    return moments
+
+
+def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
+    X, Y, weight = rows.X, rows.Y, rows.weight
+    m = X.shape[0]
+    total = float(m if weight is None else weight.sum())
+    if not np.isfinite(X.data).all():
+        refuse_non_finite(X, "X", rows.feature_names)
+    if Y is not None and not np.isfinite(Y.data if sp.issparse(Y) else Y).all():
+        refuse_non_finite(Y, "y", rows.target_names)
+    x_mean = sparse_products.weighted_mean(X, weight, total)
+    with np.errstate(over="ignore", invalid="ignore"):
+        xx_diag = sparse_products.centred_square(X, x_mean, weight, total)
+    refuse_overflow(xx_diag, "X", rows.feature_names)
+    moments = Moments(
+        n_samples=m,
+        sum_weights=total,
+        x_mean=x_mean,
+        y_mean=None,
+        yy=None,
+        yx=None,
+        xx_diag=xx_diag,
+        xx=sparse_products.centred_cross(X, X, x_mean, x_mean, weight, total) if with_xx else None,
+        eps=float(np.finfo(np.float64).eps),
+    )
+    x_vanished = vanished_sparse(xx_diag, x_mean, X)
+    if Y is None:
+        mark_vanished(moments, x_vanished, None)
+        return moments
+    if sp.issparse(Y):
+        y_mean, yy = _sparse_second_moment(Y, weight, total, "y", rows.target_names)
+        if X.shape[1] * Y.shape[1] > SPARSE_YX_ELEMENTS:
+            yx = sparse_products.raw_cross(Y, X, weight)
+        else:
+            yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
+        y_vanished = vanished_sparse(np.diag(yy), y_mean, Y)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums, y_shift, _ = accumulate_dense(
+                Y, None, weight, with_xx=True, dtype=np.dtype(np.float64)
+            )
+        refuse_overflow(sums.xx_diag, "y", rows.target_names)
+        dy = sums.x / total
+        y_mean = y_shift + dy
+        assert sums.xx is not None
+        yy = sums.xx - total * np.outer(dy, dy)
+        yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
+        y_vanished = vanished(sums.xx_diag, sums.x, yx.T)
+    moments = replace(moments, y_mean=y_mean, yy=yy, yx=yx)
+    mark_vanished(moments, x_vanished, y_vanished)
+    return moments
+
+
+def _sparse_second_moment(
+    A: sp.csr_array, weight: Array | None, total: float, label: str, names: tuple[str, ...] | None
+) -> tuple[Array, Array]:
+    """Return the mean and ``Σ w (a − ā)(a − ā)ᵀ`` of sparse columns."""
+    mean = sparse_products.weighted_mean(A, weight, total)
+    with np.errstate(over="ignore", invalid="ignore"):
+        second = sparse_products.centred_cross(A, A, mean, mean, weight, total)
+    refuse_overflow(np.diag(second), label, names)
+    return mean, second

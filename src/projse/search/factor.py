@@ -1,0 +1,86 @@
+"""A factor of the references' kernel matrix, on the directions that are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from projse.kernels.rank import default_tol
+
+Array = NDArray[Any]
+
+
+@dataclass
+class Factor:
+    """``F`` of shape (rank, n_y), and the range of the eigenvalues it keeps."""
+
+    F: Array
+    largest: float
+    smallest: float
+
+    @property
+    def rank(self) -> int:
+        """Number of directions kept."""
+        return len(self.F)
+
+
+def factor(
+    K: Array,
+    *,
+    alpha: float = 0.0,
+    rank: int | float | None = None,
+    tol: float | None = None,
+    eps: float = float(np.finfo(np.float64).eps),
+    largest: float | None = None,
+    amplification: Array | None = None,
+) -> Factor:
+    """Factor a Gram matrix: ``FᵀF = (K + αI)⁻¹`` on the directions that are kept.
+
+    Parameters
+    ----------
+    K : ndarray of shape (n, n)
+        Symmetric, positive semi-definite up to rounding.
+    alpha : float
+        Ridge.
+    rank : int, float or None
+        Keep at most this many leading directions, or this share of the trace.
+    tol : float or None
+        Cut eigenvalues below this share of the largest one.
+    eps : float
+        Unit roundoff of the entries, for the default of ``tol``.
+    largest : float or None
+        What ``tol`` is relative to, when K is what conditioning left of a larger matrix.
+    amplification : ndarray of shape (n,) or None
+        How many times its unit roundoff each row of K is off. A direction is dropped that is
+        shorter than the rounding of the rows it is made of, whatever ``tol`` says.
+
+    Notes
+    -----
+    One symmetric eigendecomposition, about ``9 n³`` flops. At rank loss the missing directions are
+    dropped, never inverted.
+    """
+    n = len(K)
+    if n == 0:
+        return Factor(np.empty((0, 0)), 0.0, 0.0)
+    # Divide and conquer: half the time of the default where all vectors are wanted.
+    values, vectors = scipy.linalg.eigh(K, driver="evd", check_finite=False)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    top = float(values[0]) if largest is None else largest
+    cut = (default_tol(n, eps) if tol is None else tol) * top
+    known = values > max(cut, 0.0)
+    if amplification is not None:
+        known &= values > default_tol(n, eps) * (amplification**2 @ vectors**2)
+    values, vectors = values[known], vectors[:, known]
+    kept = len(values)
+    if isinstance(rank, float):
+        share = np.cumsum(values[:kept]) / values[:kept].sum() if kept else np.empty(0)
+        kept = min(kept, int(np.searchsorted(share, rank - 1e-12)) + 1)
+    elif rank is not None:
+        kept = min(kept, rank)
+    values = values[:kept]
+    F = vectors[:, :kept].T / np.sqrt(values + alpha)[:, None]
+    return Factor(np.ascontiguousarray(F), top, float(values[-1]) if kept else 0.0)

@@ -1,0 +1,109 @@
+"""Streams: what speaks Arrow's C interface (pandas, polars, DuckDB), and iterators of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from projse.sources.batches import field_of
+from projse.sources.columns import Field
+from projse.sources.parts import ArrowPart, Reading, import_arrow, subset
+
+
+class StreamPart(ArrowPart):
+    """Anything that speaks the Arrow C stream interface; columns are chosen where it can."""
+
+    remedy = "Look at what produces it."
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.label = f"the {type(stream).__name__}"
+        self.reader: Any = None
+
+    def _fields(self) -> list[Field]:
+        return [field_of(column) for column in self._schema()]
+
+    def _schema(self) -> Any:
+        pa = import_arrow()
+        package = type(self.stream).__module__.split(".")[0]
+        if package == "pandas":
+            return _pandas_schema(self.stream)
+        if hasattr(self.stream, "collect_schema") and hasattr(self.stream, "collect"):  # polars
+            return pa.RecordBatchReader.from_stream(self.stream.limit(0).collect()).schema
+        if package in ("duckdb", "_duckdb"):
+            return pa.RecordBatchReader.from_stream(self.stream.limit(0)).schema
+        if hasattr(self.stream, "schema") and isinstance(self.stream.schema, pa.Schema):
+            return self.stream.schema
+        if self.reader is None:  # it may be good for one reading only
+            self.reader = pa.RecordBatchReader.from_stream(self.stream)
+        return self.reader.schema
+
+    def _open(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
+        pa = import_arrow()
+        stream = self.stream
+        package = type(stream).__module__.split(".")[0]
+        schema = subset(self._schema(), names)
+        if package == "pandas":
+            return schema, _pandas_batches(stream, schema, reading.batch_rows)
+        if hasattr(stream, "collect_batches"):
+            frames = stream.select(names).collect_batches(chunk_size=reading.batch_rows)
+            return schema, (b for f in frames for b in pa.RecordBatchReader.from_stream(f))
+        if hasattr(stream, "collect"):
+            stream = stream.select(names).collect()
+        elif package in ("duckdb", "_duckdb"):
+            quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+            stream = stream.project(quoted)
+            name = next(n for n in ("to_arrow_reader", "fetch_record_batch") if hasattr(stream, n))
+            return schema, iter(getattr(stream, name)(reading.batch_rows))
+        elif package in ("polars", "pyarrow") and hasattr(stream, "select"):
+            stream = stream.select(names)
+        reader = self.reader or pa.RecordBatchReader.from_stream(stream)
+        return schema, (batch.select(names) for batch in reader)
+
+
+class BatchesPart(ArrowPart):
+    """An iterator of Arrow record batches, or of data frames."""
+
+    label = "the iterator"
+    remedy = "Look at what produces it."
+
+    def __init__(self, first: Any, others: Iterator[Any]) -> None:
+        self.first, self.others = self._table(first), others
+
+    def _table(self, item: Any) -> Any:
+        pa = import_arrow()
+        return pa.table(item) if not isinstance(item, pa.Table) else item
+
+    def _fields(self) -> list[Field]:
+        return [field_of(column) for column in self.first.schema]
+
+    def _open(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
+        schema = subset(self.first.schema, names)
+
+        def batches() -> Iterator[Any]:
+            table = self.first
+            while table is not None:
+                # The types of the first batch hold for all.
+                yield from table.select(names).cast(schema).to_batches()
+                item = next(self.others, None)
+                table = None if item is None else self._table(item)
+
+        return schema, batches()
+
+
+def _pandas_schema(frame: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.Schema.from_pandas(frame, preserve_index=False)
+
+
+def _pandas_batches(frame: Any, schema: Any, size: int) -> Iterator[Any]:
+    import pyarrow as pa
+
+    places = {str(name): i for i, name in enumerate(frame.columns)}
+    some = frame.iloc[:, [places[name] for name in schema.names]]
+    some = some.set_axis(schema.names, axis=1)
+    for start in range(0, len(some), size):
+        yield pa.RecordBatch.from_pandas(
+            some.iloc[start : start + size], schema=schema, preserve_index=False
+        )
