@@ -36,7 +36,7 @@ def examples(seed):
         "str": Moments.from_arrays(X, ["ä", "\U0001f600 b"] * 20),
         "bytes": Moments.from_arrays(X, np.array([b"a", b"\xff"] * 20)),
         "bool": Moments.from_arrays(X, np.arange(40) % 3 == 0),
-        "float": Moments.from_arrays(X, np.arange(40) % 3 / 7, target_type="class"),
+        "float": Moments.from_arrays(X, np.arange(40) % 3 * 2.0, target_type="class"),
         "empty": Moments.from_arrays(X, Y) - Moments.from_arrays(X, Y),
     }
 
