@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import pickle
@@ -13,17 +12,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from dataset_files import sha256
 
 from projse import datasets
 from projse.datasets import images, registry
 from projse.datasets.cifar import read_cifar_archive, read_cifar_npz, restricted_loads
 from projse.datasets.dataset import DataFile
 from projse.exceptions import DatasetError
-
-
-def sha256(content):
-    return hashlib.sha256(content).hexdigest()
-
 
 PYTHON_2 = (  # the opcodes of the official files, which Python 2 wrote
     b"\x80\x02}q\x01(U\x04dataq\x02cnumpy.core.multiarray\n_reconstruct\nq\x03cnumpy\nndarray\n"

@@ -16,7 +16,7 @@ from sklearn.svm import SVC
 from projse import ProjSe
 from projse.metrics import canonical_correlations, kernel_alignment
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 EXPERIMENTS = ROOT / "experiments"
 RESULTS = EXPERIMENTS / "results"
 PAGE = ROOT / "docs" / "results.md"

@@ -1,38 +1,14 @@
-"""The installed command, run as a user runs it: in a process of its own."""
+"""The command as installed, in a process of its own; most of what it says, in this process."""
 
-import os
+from __future__ import annotations
+
 import re
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from processes import COMMAND, Command, Done, run, run_python
 
 import projse
-
-COMMAND = Path(sys.executable).with_name("projse")
-STYLING = ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE")
-
-Done = subprocess.CompletedProcess[str]
-
-
-def run(*command: str | Path, **environment: str) -> Done:
-    """Run a command without a terminal, its output as UTF-8 text."""
-    inherited = {name: value for name, value in os.environ.items() if name not in STYLING}
-    settings = {"COLUMNS": "80", "PYTHONIOENCODING": "utf-8", **environment}
-    return subprocess.run(
-        command,
-        env=inherited | settings,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        encoding="utf-8",
-        timeout=120,
-        check=False,
-    )
-
-
-def run_python(code: str) -> Done:
-    return run(sys.executable, "-c", code)
 
 
 def table_rows(output: str) -> list[str]:
@@ -115,8 +91,8 @@ def test_demo_agrees_with_the_estimator(demo: Done) -> None:
 
 
 @pytest.mark.parametrize("kernel", ["poly", "rbf"])
-def test_demo_with_a_nonlinear_kernel_leaves_pvalues_out(kernel: str) -> None:
-    done = run(COMMAND, "demo", "-k", "3", "--kernel", kernel)
+def test_demo_with_a_nonlinear_kernel_leaves_pvalues_out(command: Command, kernel: str) -> None:
+    done = command("demo", "-k", "3", "--kernel", kernel)
     assert done.returncode == 0, done.stderr
     assert len(table_rows(done.stdout)) == 3
     assert "p-value" not in done.stdout
@@ -124,22 +100,22 @@ def test_demo_with_a_nonlinear_kernel_leaves_pvalues_out(kernel: str) -> None:
 
 
 @pytest.mark.parametrize("option", ["-k", "--n-features"])
-def test_demo_picks_as_many_as_asked(option: str) -> None:
-    done = run(COMMAND, "demo", option, "4")
+def test_demo_picks_as_many_as_asked(command: Command, option: str) -> None:
+    done = command("demo", option, "4")
     assert done.returncode == 0, done.stderr
     assert len(table_rows(done.stdout)) == 4
 
 
-def test_demo_asked_for_every_pixel_succeeds() -> None:
-    done = run(COMMAND, "demo", "-k", "32")
+def test_demo_asked_for_every_pixel_succeeds(command: Command) -> None:
+    done = command("demo", "-k", "32")
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
     assert "Warning" not in done.stderr
 
 
 @pytest.mark.parametrize("columns", [28, 40, 60])
-def test_demo_fits_a_narrow_terminal(columns: int) -> None:
-    done = run(COMMAND, "demo", "-k", "12", COLUMNS=str(columns))
+def test_demo_fits_a_narrow_terminal(command: Command, columns: int) -> None:
+    done = command("demo", "-k", "12", COLUMNS=str(columns))
     assert done.returncode == 0, done.stderr
     rows = table_rows(done.stdout)
     assert len(rows) == 12
@@ -166,8 +142,8 @@ def test_python_m_projse_is_the_same_command() -> None:
     assert done.stdout == f"projse {projse.__version__}\n"
 
 
-def test_help_lists_the_commands() -> None:
-    done = run(COMMAND, "--help")
+def test_help_lists_the_commands(command: Command) -> None:
+    done = command("--help")
     assert done.returncode == 0
     assert "demo" in done.stdout
 
@@ -184,8 +160,8 @@ def test_help_lists_the_commands() -> None:
         ["demo", "surplus"],
     ],
 )
-def test_bad_usage_exits_with_2(arguments: list[str]) -> None:
-    done = run(COMMAND, *arguments)
+def test_bad_usage_exits_with_2(command: Command, arguments: list[str]) -> None:
+    done = command(*arguments)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "Error" in done.stderr
@@ -203,27 +179,27 @@ def test_missing_extra_is_named(missing: str) -> None:
     assert 'pip install "projse[cli]"' in done.stderr
 
 
-FAILING = """
-import sys
-import projse.cli
-def fit(*args):
-    raise ValueError("no luck")
-projse.ProjSe.fit = fit
-sys.argv = ["projse", {arguments}]
-projse.cli.main()
-"""
+@pytest.fixture
+def failing(command: Command, monkeypatch: pytest.MonkeyPatch) -> Command:
+    """Run the command where every fit fails."""
+
+    def fit(*args: object) -> None:
+        raise ValueError("no luck")
+
+    monkeypatch.setattr(projse.ProjSe, "fit", fit)
+    return command
 
 
-def test_failure_exits_with_1_and_one_line() -> None:
-    done = run_python(FAILING.format(arguments="'demo'"))
+def test_failure_exits_with_1_and_one_line(failing: Command) -> None:
+    done = failing("demo")
     assert done.returncode == 1
     assert done.stderr.startswith("projse: error: no luck")
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("arguments", ["'demo', '--debug'", "'--debug', 'demo'"])
-def test_debug_shows_the_traceback(arguments: str) -> None:
-    done = run_python(FAILING.format(arguments=arguments))
+@pytest.mark.parametrize("arguments", [["demo", "--debug"], ["--debug", "demo"]])
+def test_debug_shows_the_traceback(failing: Command, arguments: list[str]) -> None:
+    done = failing(*arguments)
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert "ValueError: no luck" in done.stderr

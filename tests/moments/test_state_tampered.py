@@ -8,10 +8,7 @@ import shutil
 import signal
 
 import pytest
-from test_cli import COMMAND
-from test_cli import run as run_command
-from test_state import OPTIONS, run
-from test_stream import days, same_bits, small_chunks
+from day_files import OPTIONS, days, run, same_bits, small_chunks
 
 from projse import StateError, moments_from
 
@@ -130,13 +127,13 @@ def test_files_that_someone_put_into_a_state_are_left_alone(place):
     assert {name: (state / name).read_text() for name in mine} == mine
 
 
-def test_an_empty_name_is_no_state_folder(place, monkeypatch, tmp_path):
+def test_an_empty_name_is_no_state_folder(place, monkeypatch, tmp_path, command):
     folder, _ = place
     monkeypatch.chdir(tmp_path)
     before = snapshot(tmp_path)
     with pytest.raises(StateError, match="empty name"):
         run(folder, "")
-    done = run_command(COMMAND, "select", str(folder), "-t", "y_*", "--state", "")
+    done = command("select", folder, "-t", "y_*", "--state", "")
     assert done.returncode == 1
     assert done.stderr.startswith("projse: error: The state folder has an empty name")
     assert snapshot(tmp_path) == before

@@ -9,7 +9,7 @@ import shutil
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from test_stream import table
+from day_files import table
 
 from projse import Moments, moments_from
 

@@ -17,37 +17,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from day_files import (
+    DAMAGE,
+    NAMES,
+    OPTIONS,
+    TARGETS,
+    Watch,
+    days,
+    many_candidates,
+    run,
+    same_bits,
+    small_chunks,
+    table,
+)
 from planted import planted
-from test_stream import DAMAGE, NAMES, TARGETS, days, same_bits, small_chunks, table
 
 import projse.moments.file
 import projse.moments.state
 from projse import Moments, ProjSe, SourceError, StateError, moments_from
-
-OPTIONS = {"targets": "y_*"}
-
-
-class Watch:
-    """Writes down what a pass reads."""
-
-    def __init__(self, stop_after=None):
-        self.stop_after, self.last = stop_after, None
-
-    def __call__(self, now):
-        self.last = now
-        if now.n_parts == self.stop_after:
-            raise KeyboardInterrupt
-
-    @property
-    def n_read(self):
-        return self.last.n_parts - self.last.n_kept
-
-
-def run(folder, state, **more):
-    """Sum with a state; return the moments and the number of files that were read."""
-    watch = Watch()
-    moments = moments_from(folder, state=state, progress=watch, **{**OPTIONS, **more})
-    return moments, watch.n_read
 
 
 @pytest.fixture
@@ -445,19 +432,6 @@ def test_making_sums_anew_goes_on_where_it_was_interrupted(place):
     moments, n_read = run(folder, state, with_xx=True)
     assert n_read == 2
     same_bits(moments, moments_from(folder, with_xx=True, **OPTIONS))
-
-
-def many_candidates(seed, folder, n_x=600):
-    """Two files with more candidates than "auto" keeps the products of; two references."""
-    folder.mkdir()
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(200, n_x))
-    Y = X[:, :2] + X[:, 2:4] / 2 + rng.normal(size=(200, 2)) / 10
-    names = [*(f"x_{j}" for j in range(n_x)), "y_0", "y_1"]
-    t = pa.table(dict(zip(names, [*X.T, *Y.T], strict=True)))
-    for i in range(2):
-        pq.write_table(t.slice(100 * i, 100), folder / f"{i}.parquet")
-    return folder
 
 
 @pytest.mark.parametrize("first", [2, 6])

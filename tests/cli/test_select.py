@@ -1,4 +1,4 @@
-"""``projse select`` and ``projse moments`` as a user runs them: on real files, in a process."""
+"""``projse select`` on real files, as a user runs it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ import numpy as np
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
+from day_files import NAMES, days, many_candidates, table
 from planted import planted, planted_labels
-from test_cli import COMMAND, run
-from test_state import many_candidates
-from test_stream import NAMES, days, table
+from processes import COMMAND, run
 
 from projse import Moments, ProjSe
 
@@ -38,14 +37,20 @@ def picks(done):
     return re.findall(r"^ *\d+ +(\S+) .*$", done.stdout, flags=re.MULTILINE)
 
 
-def failure(*arguments):
-    done = run(COMMAND, *map(str, arguments))
-    assert done.returncode == 1
-    assert done.stdout == ""
-    assert done.stderr.startswith("projse: error: ")
-    assert done.stderr.count("\n") == 1
-    assert "Traceback" not in done.stderr
-    return done.stderr
+@pytest.fixture
+def failure(command):
+    """Run a command that fails; return its error, which is one line."""
+
+    def error(*arguments):
+        done = command(*arguments)
+        assert done.returncode == 1
+        assert done.stdout == ""
+        assert done.stderr.startswith("projse: error: ")
+        assert done.stderr.count("\n") == 1
+        assert "Traceback" not in done.stderr
+        return done.stderr
+
+    return error
 
 
 def expected(seed, n, **parameters):
@@ -56,8 +61,8 @@ def expected(seed, n, **parameters):
 # select
 
 
-def test_select_shows_a_table_and_a_line_of_what_was_read(seed, folder):
-    done = run(COMMAND, "select", str(folder), "--targets", "y_*", "-k", "5", COLUMNS="100")
+def test_select_shows_a_table_and_a_line_of_what_was_read(command, seed, folder):
+    done = command("select", str(folder), "--targets", "y_*", "-k", "5", COLUMNS="100")
     assert picks(done) == expected(seed, 5)
     header = done.stdout.splitlines()[0].split()
     assert header[:7] == ["rank", "name", "score", "correlation", "margin", "p-value", "round"]
@@ -69,46 +74,48 @@ def test_select_shows_a_table_and_a_line_of_what_was_read(seed, folder):
 
 
 @pytest.mark.parametrize("columns", [30, 45, 60])
-def test_select_fits_a_narrow_terminal(folder, columns):
-    done = run(COMMAND, "select", str(folder), "-t", "y_*", "-k", "4", COLUMNS=str(columns))
+def test_select_fits_a_narrow_terminal(command, folder, columns):
+    done = command("select", str(folder), "-t", "y_*", "-k", "4", COLUMNS=str(columns))
     assert len(picks(done)) == 4
     assert all(len(line) <= columns for line in done.stdout.splitlines()[:6])
 
 
 @pytest.mark.parametrize("how", ["file", "glob", "several", "csv"])
-def test_select_reads_files_globs_and_formats(seed, folder, how):
+def test_select_reads_files_globs_and_formats(command, seed, folder, how):
     data = {"glob": [f"{folder}/*.parquet"], "several": sorted(map(str, folder.iterdir()))}.get(how)
     if data is None:
         t = table(seed)
         pq.write_table(t, folder.parent / "all.parquet")
         pacsv.write_csv(t, folder.parent / "all.csv")
         data = [str(folder.parent / ("all.parquet" if how == "file" else "all.csv"))]
-    done = run(COMMAND, "select", *data, "--targets", "y_0,y_1", "--targets", "y_2", "-k", "3")
+    done = command("select", *data, "--targets", "y_0,y_1", "--targets", "y_2", "-k", "3")
     assert picks(done) == expected(seed, 3)
 
 
-def test_select_options_reach_the_selection(seed, folder):
-    base = (COMMAND, "select", str(folder), "--targets", "y_*")
-    done = run(*base, "-k", "3", "--kernel", "rbf", "--gamma", "0.7")
+def test_select_options_reach_the_selection(command, seed, folder):
+    base = ("select", str(folder), "--targets", "y_*")
+    done = command(*base, "-k", "3", "--kernel", "rbf", "--gamma", "0.7")
     assert picks(done) == expected(seed, 3, kernel="rbf", gamma=0.7)
     assert "p-value" not in done.stdout
-    done = run(*base, "-k", "3", "--kernel", "poly", "--degree", "2", "--coef0", "1")
+    done = command(*base, "-k", "3", "--kernel", "poly", "--degree", "2", "--coef0", "1")
     assert picks(done) == expected(seed, 3, kernel="poly", degree=2, coef0=1.0)
-    done = run(*base, "-k", "4", "--round-size", "1", "--include", "x_7", "--exclude", "x_0,x_1")
+    done = command(
+        *base, "-k", "4", "--round-size", "1", "--include", "x_7", "--exclude", "x_0,x_1"
+    )
     X, Y = planted(seed, N_ROWS)
     rest = [2, 3, 4, 5, 6, 7]
     want = ProjSe(4, round_size=1, include=[5]).fit(X[:, rest], Y).selected_
     assert picks(done) == [f"x_{rest[j]}" for j in want]
-    done = run(*base, "--features", "x_[2-5]", "-k", "0.5", "--quiet", "--jobs", "1")
+    done = command(*base, "--features", "x_[2-5]", "-k", "0.5", "--quiet", "--jobs", "1")
     assert len(picks(done)) == 2
-    assert len(picks(run(*base, "-k", "auto"))) >= 3
-    assert len(picks(run(*base))) == 3
-    done = run(*base, "-k", "5", "--exhausted", "stop")
+    assert len(picks(command(*base, "-k", "auto"))) >= 3
+    assert len(picks(command(*base))) == 3
+    done = command(*base, "-k", "5", "--exhausted", "stop")
     assert len(picks(done)) == 3
     assert done.stderr.startswith("projse: note: Selected 3 of 5")
 
 
-def test_select_explains_classes_with_weights(seed, tmp_path):
+def test_select_explains_classes_with_weights(command, seed, tmp_path, failure):
     X, codes = planted_labels(seed, N_ROWS)
     frame = table(seed).to_pandas()[NAMES]
     frame[NAMES] = X
@@ -116,8 +123,8 @@ def test_select_explains_classes_with_weights(seed, tmp_path):
     frame["w"] = np.arange(N_ROWS) % 3
     frame["note"] = "text"
     frame.to_parquet(tmp_path / "a.parquet")
-    done = run(
-        COMMAND, "select", str(tmp_path), "--class", "label", "--weight", "w", "--numeric-only",
+    done = command(
+        "select", str(tmp_path), "--class", "label", "--weight", "w", "--numeric-only",
         "-k", "2",
     )  # fmt: skip
     want = ProjSe(2).fit(X, codes, sample_weight=frame["w"]).selected_
@@ -130,56 +137,56 @@ def test_select_explains_classes_with_weights(seed, tmp_path):
     assert "--class" in error
 
 
-def test_select_drops_missing_rows_on_request(tmp_path):
+def test_select_drops_missing_rows_on_request(command, tmp_path, failure):
     frame = table(0).to_pandas()
     frame.loc[3, "x_1"] = None
     frame.to_parquet(tmp_path / "a.parquet")
     error = failure("select", tmp_path, "--targets", "y_*")
     assert "'x_1' (1)" in error
     assert "--drop-missing" in error
-    done = run(COMMAND, "select", str(tmp_path), "-t", "y_*", "--drop-missing")
+    done = command("select", str(tmp_path), "-t", "y_*", "--drop-missing")
     assert "Read 239 rows" in done.stdout
 
 
-def test_select_one_view(seed, folder):
+def test_select_one_view(command, seed, folder):
     arguments = ("--one-view", "--features", "x_*", "-k", "4")
-    done = run(COMMAND, "select", str(folder), *arguments)
+    done = command("select", str(folder), *arguments)
     X, _ = planted(seed, N_ROWS)
     assert picks(done) == [f"x_{j}" for j in ProjSe(4).fit(X).selected_]
     assert "one view" in done.stdout
 
 
-def test_select_with_a_state_reads_only_what_is_new(seed, folder, tmp_path):
-    command = (COMMAND, "select", f"{folder}/*", "-t", "y_*", "-k", "3", "--state")
-    first = run(*command, str(tmp_path / "state"))
+def test_select_with_a_state_reads_only_what_is_new(command, seed, folder, tmp_path):
+    select = ("select", f"{folder}/*", "-t", "y_*", "-k", "3", "--state")
+    first = command(*select, str(tmp_path / "state"))
     assert "Read 240 rows from 4 files" in first.stdout
-    again = run(*command, str(tmp_path / "state"))
+    again = command(*select, str(tmp_path / "state"))
     assert "Nothing new to read; 4 files kept from before, 240 rows in all" in again.stdout
     pq.write_table(table(seed).slice(0, 60), folder / "day-09.parquet")
-    more = run(*command, str(tmp_path / "state"), "--state-by", "time")
+    more = command(*select, str(tmp_path / "state"), "--state-by", "time")
     assert "Read 60 rows from 1 file " in more.stdout
     assert "4 files kept from before, 300 rows in all" in more.stdout
     assert picks(first) == picks(again) == expected(seed, 3)
 
 
-def test_select_with_a_state_of_many_candidates_makes_all_picks(seed, tmp_path):
+def test_select_with_a_state_of_many_candidates_makes_all_picks(command, seed, tmp_path):
     folder = many_candidates(seed, tmp_path / "many")
-    select = (COMMAND, "select", str(folder), "-t", "y_*", "-k")
-    want = picks(run(*select, "6"))
+    select = ("select", str(folder), "-t", "y_*", "-k")
+    want = picks(command(*select, "6"))
     state = ("--state", str(tmp_path / "state"))
-    assert picks(run(*select, "2", *state, "--without-xx")) == want[:2]
-    upgraded = run(*select, "6", *state)
+    assert picks(command(*select, "2", *state, "--without-xx")) == want[:2]
+    upgraded = command(*select, "6", *state)
     assert picks(upgraded) == want
     assert "Read 200 rows from 2 files" in upgraded.stdout
     for more in ((), ("--with-xx",)):
-        again = run(*select, "6", *state, *more)
+        again = command(*select, "6", *state, *more)
         assert picks(again) == want
         assert "Nothing new to read" in again.stdout
 
 
-def test_picks_that_lack_the_products_are_a_failure_that_names_the_option(seed, tmp_path):
+def test_picks_that_lack_the_products_are_a_failure_that_names_the_option(command, seed, tmp_path):
     folder = many_candidates(seed, tmp_path / "many")
-    done = run(COMMAND, "select", str(folder), "-t", "y_*", "-k", "6", "--without-xx")
+    done = command("select", str(folder), "-t", "y_*", "-k", "6", "--without-xx")
     assert done.returncode == 1
     assert done.stdout == ""
     assert "Selected 2 of 6 variables" in done.stderr
@@ -203,10 +210,10 @@ main()
 """
 
 
-@pytest.mark.parametrize("command", [["select"], ["moments", "build", "-o", "a.moments"]])
-def test_ctrl_c_says_what_is_kept_and_how_to_go_on(folder, tmp_path, monkeypatch, command):
+@pytest.mark.parametrize("words", [["select"], ["moments", "build", "-o", "a.moments"]])
+def test_ctrl_c_says_what_is_kept_and_how_to_go_on(command, folder, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
-    arguments = (*command, "days", "-t", "y_*")
+    arguments = (*words, "days", "-t", "y_*")
     interrupted = (sys.executable, "-c", INTERRUPTED, *arguments)
     done = run(*interrupted)
     assert done.returncode == 130
@@ -221,17 +228,17 @@ def test_ctrl_c_says_what_is_kept_and_how_to_go_on(folder, tmp_path, monkeypatch
         "projse: interrupted: 2 of 4 files done, kept in state; run the same command again to go "
         "on.\n"
     )
-    done = run(COMMAND, *arguments, "--state", "state")
+    done = command(*arguments, "--state", "state")
     assert done.returncode == 0
     assert "Read 120 rows from 2 files" in done.stdout
     assert "2 files kept from before, 240 rows in all" in done.stdout
 
 
-def test_json_and_csv_hold_the_selection_exactly(seed, folder, tmp_path):
+def test_json_and_csv_hold_the_selection_exactly(command, seed, folder, tmp_path):
     X, Y = planted(seed, N_ROWS)
     want = ProjSe(5).fit(X, Y)
-    command = (COMMAND, "select", str(folder), "-t", "y_*", "-k", "5")
-    done = run(*command, "--json", "-")
+    select = ("select", str(folder), "-t", "y_*", "-k", "5")
+    done = command(*select, "--json", "-")
     assert done.returncode == 0
     assert re.fullmatch(r"projse: Read 240 rows from 4 files .*\n", done.stderr)
     found = json.loads(done.stdout)
@@ -248,21 +255,19 @@ def test_json_and_csv_hold_the_selection_exactly(seed, folder, tmp_path):
     np.testing.assert_allclose([p["score"] for p in found["picks"]], want.scores_, rtol=1e-10)
     assert found["n_rows"] == 240
     assert found["references"] == ["y_0", "y_1", "y_2"]
-    done = run(*command, "--csv", "-", "--quiet")
+    done = command(*select, "--csv", "-", "--quiet")
     assert done.stderr == ""
     lines = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [line["name"] for line in lines] == [f"x_{j}" for j in want.selected_]
     assert [float(line["score"]) for line in lines] == [p["score"] for p in found["picks"]]
     both = ("--json", str(tmp_path / "a.json"), "--csv", str(tmp_path / "a.csv"))
-    assert picks(run(*command, *both)) == [f"x_{j}" for j in want.selected_]
+    assert picks(command(*select, *both)) == [f"x_{j}" for j in want.selected_]
     assert json.loads((tmp_path / "a.json").read_text())["picks"] == found["picks"]
     assert (tmp_path / "a.csv").read_text() == done.stdout
 
 
-def test_pvalues_that_are_not_there_are_null_in_json(folder):
-    done = run(
-        COMMAND, "select", str(folder), "-t", "y_*", "-k", "2", "--kernel", "rbf", "--json", "-"
-    )
+def test_pvalues_that_are_not_there_are_null_in_json(command, folder):
+    done = command("select", str(folder), "-t", "y_*", "-k", "2", "--kernel", "rbf", "--json", "-")
     assert [pick["p_value"] for pick in json.loads(done.stdout)["picks"]] == [None, None]
 
 
@@ -288,34 +293,34 @@ def test_a_terminal_sees_a_progress_bar_with_rows_a_second(folder):
 # moments
 
 
-def test_a_month_is_the_sum_of_its_days(seed, folder, tmp_path):
+def test_a_month_is_the_sum_of_its_days(command, seed, folder, tmp_path):
     names = []
     for path in sorted(folder.iterdir()):
         names.append(str(tmp_path / f"{path.stem}.moments"))
-        done = run(COMMAND, "moments", "build", str(path), "-t", "y_*", "-o", names[-1])
+        done = command("moments", "build", str(path), "-t", "y_*", "-o", names[-1])
         assert done.returncode == 0, done.stderr
         assert "moments of 60 rows, 8 candidates, 3 references" in done.stdout
     month, rest = str(tmp_path / "month.moments"), str(tmp_path / "rest.moments")
-    done = run(COMMAND, "moments", "merge", *names, "-o", month)
+    done = command("moments", "merge", *names, "-o", month)
     assert "moments of 240 rows" in done.stdout
-    assert picks(run(COMMAND, "select", month, "-k", "5")) == expected(seed, 5)
-    assert picks(run(COMMAND, "select", *names, "-k", "5")) == expected(seed, 5)
-    done = run(COMMAND, "moments", "subtract", month, *names[1:], "-o", rest)
+    assert picks(command("select", month, "-k", "5")) == expected(seed, 5)
+    assert picks(command("select", *names, "-k", "5")) == expected(seed, 5)
+    done = command("moments", "subtract", month, *names[1:], "-o", rest)
     assert "moments of 60 rows" in done.stdout
     left, first = Moments.load(rest), Moments.load(names[0])
     np.testing.assert_allclose(left.yx, first.yx, rtol=1e-8, atol=1e-8 * np.abs(first.yx).max())
-    done = run(COMMAND, "select", month, "-k", "3", "--exclude", "x_[05]")
+    done = command("select", month, "-k", "3", "--exclude", "x_[05]")
     assert {"x_0", "x_5"}.isdisjoint(picks(done))
 
 
-def test_info_shows_what_moments_hold(folder, tmp_path):
+def test_info_shows_what_moments_hold(command, folder, tmp_path):
     name = str(tmp_path / "a.moments")
-    build = (COMMAND, "moments", "build", str(folder), "-t", "y_*", "-o", name)
-    assert run(*build, "--without-xx", "--state", str(tmp_path / "state")).returncode == 0
-    done = run(COMMAND, "moments", "info", name)
+    build = ("moments", "build", str(folder), "-t", "y_*", "-o", name)
+    assert command(*build, "--without-xx", "--state", str(tmp_path / "state")).returncode == 0
+    done = command("moments", "info", name)
     for word in ("240", "8: x_0, x_1, x_2, x_3, …", "3: y_0, y_1, y_2", "float64", "not kept"):
         assert word in done.stdout
-    (found,) = json.loads(run(COMMAND, "moments", "info", name, "--json").stdout)
+    (found,) = json.loads(command("moments", "info", name, "--json").stdout)
     assert found["features"] == NAMES
     assert (found["n_rows"], found["with_xx"]) == (240, False)
 
@@ -323,7 +328,7 @@ def test_info_shows_what_moments_hold(folder, tmp_path):
 # Failures
 
 
-def test_failures_are_one_line_and_exit_with_1(seed, folder, tmp_path):
+def test_failures_are_one_line_and_exit_with_1(command, seed, folder, tmp_path, failure):
     assert "nowhere" in failure("select", tmp_path / "nowhere", "-t", "y_*")
     assert "'y_9'" in failure("select", folder, "-t", "y_9")
     assert "n_features_to_select=99" in failure("select", folder, "-t", "y_*", "-k", "99")
@@ -339,16 +344,14 @@ def test_failures_are_one_line_and_exit_with_1(seed, folder, tmp_path):
     assert "is a file" in failure("select", folder, "-t", "y_*", "--state", tmp_path / "file")
     error = failure("select", folder / "day-00.parquet", "-t", "y_*", "--json", tmp_path / "no/a")
     assert "no/a" in error
-    done = run(COMMAND, "--debug", "select", str(tmp_path / "nowhere"), "-t", "y_*")
+    done = command("--debug", "select", str(tmp_path / "nowhere"), "-t", "y_*")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
 
 
-def test_moments_and_rows_do_not_mix(folder, tmp_path):
+def test_moments_and_rows_do_not_mix(command, folder, tmp_path, failure):
     name = tmp_path / "a.moments"
-    assert (
-        run(COMMAND, "moments", "build", str(folder), "-t", "y_*", "-o", str(name)).returncode == 0
-    )
+    assert command("moments", "build", str(folder), "-t", "y_*", "-o", str(name)).returncode == 0
     assert "holds moments" in failure("select", name, folder / "day-00.parquet", "-t", "y_*")
     assert "settled" in failure("select", name, "-t", "y_*")
     assert "matches 'z*'" in failure("select", name, "--exclude", "z*")
@@ -373,22 +376,22 @@ def test_moments_and_rows_do_not_mix(folder, tmp_path):
         ["moments", "subtract", "a", "-o", "b"],
     ],
 )
-def test_bad_usage_exits_with_2(folder, arguments):
-    done = run(COMMAND, *(part.format(folder) for part in arguments))
+def test_bad_usage_exits_with_2(command, folder, arguments):
+    done = command(*(part.format(folder) for part in arguments))
     assert done.returncode == 2
     assert done.stdout == ""
     assert "Traceback" not in done.stderr
 
 
-def test_help_is_there_for_every_command_and_names_the_others():
-    done = run(COMMAND, "--help")
+def test_help_is_there_for_every_command_and_names_the_others(command):
+    done = command("--help")
     for word in ("select", "moments", "demo", "--install-completion", "projse select DATA"):
         assert word in done.stdout
-    for command in (["select"], ["moments"], ["moments", "build"], ["moments", "merge"]):
-        done = run(COMMAND, *command, "-h")
+    for words in (["select"], ["moments"], ["moments", "build"], ["moments", "merge"]):
+        done = command(*words, "-h")
         assert done.returncode == 0
         assert "Usage: projse" in done.stdout
-    done = run(COMMAND, "select", "--help")
+    done = command("select", "--help")
     for word in ("--targets", "--class", "--state", "--json", "--weight", "--exclude", "-k"):
         assert word in done.stdout
 
@@ -403,7 +406,7 @@ def test_shell_completion_completes(folder):
     assert "moments" in done.stdout
 
 
-README = Path(__file__).parents[1] / "README.md"
+README = Path(__file__).parents[2] / "README.md"
 
 
 def without_times(text):

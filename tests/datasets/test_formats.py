@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
+from dataset_files import mat
 from sklearn.datasets import dump_svmlight_file
 
 from projse.datasets.arff import read_arff, read_multilabel_arff
@@ -84,12 +85,6 @@ def test_zip_that_is_cut_or_changed_is_refused(tmp_path):
 def idx(array, code=0x08):
     header = bytes([0, 0, code, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape)
     return header + array.tobytes()
-
-
-def mat(do_compression=False, **matrices):
-    file = io.BytesIO()
-    scipy.io.savemat(file, matrices, do_compression=do_compression)
-    return file.getvalue()
 
 
 def as_text(rows, delimiter):

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from planted import planted
-from test_cli import COMMAND
+from processes import COMMAND
 
 from projse import Moments, ProjSe
 from projse.cli.text import json_text, shown, shown_lines

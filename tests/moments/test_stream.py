@@ -11,45 +11,13 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from agreement import check, quietly
+from day_files import DAMAGE, NAMES, TARGETS, days, same_bits, small_chunks, table
 from planted import planted, planted_labels
 
 import projse.moments.stream
 import projse.sources.batches
 from projse import Moments, ProjSe, SourceError, moments_from
 from projse.exceptions import RankExhaustedWarning
-
-NAMES = [f"x_{j}" for j in range(8)]
-TARGETS = [f"y_{j}" for j in range(3)]
-PARTS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
-
-
-def table(seed, n_samples=240):
-    X, Y = planted(seed, n_samples)
-    return pa.table(dict(zip([*NAMES, *TARGETS], [*X.T, *Y.T], strict=True)))
-
-
-def small_chunks(monkeypatch, rows=32):
-    monkeypatch.setattr(projse.sources.batches, "CHUNK_ROWS", (rows, rows))
-
-
-def days(seed, folder, n_files=4, n_samples=240, write=pq.write_table, suffix="parquet"):
-    folder.mkdir(exist_ok=True)
-    t = table(seed, n_samples)
-    size = n_samples // n_files
-    for i in range(n_files):
-        write(t.slice(i * size, size), folder / f"day-{i:02}.{suffix}")
-    return folder
-
-
-def same_bits(a, b):
-    for name in PARTS:
-        one, other = getattr(a, name), getattr(b, name)
-        assert (one is None) == (other is None), name
-        if one is not None:
-            assert one.tobytes() == other.tobytes(), name
-    assert a.n_samples == b.n_samples
-    assert a.sum_weights == b.sum_weights
-
 
 # Sums
 
@@ -318,29 +286,6 @@ def test_running_out_of_references_warns_as_in_fit(seed):
 # Damaged files
 
 
-DAMAGE = {
-    "truncated": lambda path, t: path.write_bytes(path.read_bytes()[:-400]),
-    "no Parquet": lambda path, t: path.write_bytes(b"This is a letter, not a table." * 9),
-    "empty": lambda path, t: path.write_bytes(b""),
-    "missing column": lambda path, t: pq.write_table(t.drop_columns(["x_3"]), path),
-    "missing target": lambda path, t: pq.write_table(t.drop_columns(["y_1"]), path),
-    "another column": lambda path, t: pq.write_table(t.append_column("x_99", t["x_1"]), path),
-    "renamed columns": lambda path, t: pq.write_table(
-        t.rename_columns([f"{n}?" for n in t.column_names]), path
-    ),
-    "text for numbers": lambda path, t: pq.write_table(
-        t.set_column(3, "x_3", pa.array(["many"] * t.num_rows)), path
-    ),
-    "text for a target": lambda path, t: pq.write_table(
-        t.set_column(9, "y_1", pa.array(["many"] * t.num_rows)), path
-    ),
-    "nulls": lambda path, t: pq.write_table(
-        t.set_column(3, "x_3", pa.array([None] * t.num_rows, pa.float64())), path
-    ),
-    "NaN": lambda path, t: pq.write_table(
-        t.set_column(3, "x_3", pa.array([np.nan] * t.num_rows)), path
-    ),
-}
 ABOUT = {
     "missing column": ["lacks column 'x_3'"],
     "missing target": ["'y_1'"],

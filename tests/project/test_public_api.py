@@ -21,7 +21,7 @@ import projse.projectors
 import projse.sources
 import projse.spark
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PACKAGED = {m.name: m.ispkg for m in pkgutil.walk_packages(projse.__path__, "projse.")}
 MODULES = sorted(PACKAGED)
 PUBLIC_MODULES = [
