@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -41,3 +42,9 @@ def run(*command: str | Path, **environment: str) -> Done:
 def run_python(code: str) -> Done:
     """Run lines of Python."""
     return run(sys.executable, "-c", code)
+
+
+def picks(done: Done) -> list[str]:
+    """Names in the table of a run, in order."""
+    assert done.returncode == 0, done.stderr
+    return re.findall(r"^ *\d+ +(\S+) .*$", done.stdout, flags=re.MULTILINE)

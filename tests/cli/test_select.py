@@ -17,48 +17,18 @@ import numpy as np
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
-from day_files import NAMES, days, many_candidates, table
+from day_files import NAMES, many_candidates, table
 from planted import planted, planted_labels
-from processes import COMMAND, run
+from processes import COMMAND, picks, run
 
-from projse import Moments, ProjSe
+from projse import ProjSe
 
 N_ROWS = 240
-
-
-@pytest.fixture
-def folder(seed, tmp_path):
-    return days(seed, tmp_path / "days")
-
-
-def picks(done):
-    """Names in the table of a run, in order."""
-    assert done.returncode == 0, done.stderr
-    return re.findall(r"^ *\d+ +(\S+) .*$", done.stdout, flags=re.MULTILINE)
-
-
-@pytest.fixture
-def failure(command):
-    """Run a command that fails; return its error, which is one line."""
-
-    def error(*arguments):
-        done = command(*arguments)
-        assert done.returncode == 1
-        assert done.stdout == ""
-        assert done.stderr.startswith("projse: error: ")
-        assert done.stderr.count("\n") == 1
-        assert "Traceback" not in done.stderr
-        return done.stderr
-
-    return error
 
 
 def expected(seed, n, **parameters):
     X, Y = planted(seed, N_ROWS)
     return [f"x_{j}" for j in ProjSe(n, **parameters).fit(X, Y).selected_]
-
-
-# select
 
 
 def test_select_shows_a_table_and_a_line_of_what_was_read(command, seed, folder):
@@ -210,7 +180,10 @@ main()
 """
 
 
-@pytest.mark.parametrize("words", [["select"], ["moments", "build", "-o", "a.moments"]])
+@pytest.mark.parametrize(
+    "words",
+    [["select"], pytest.param(["moments", "build", "-o", "a.moments"], marks=pytest.mark.slow)],
+)
 def test_ctrl_c_says_what_is_kept_and_how_to_go_on(command, folder, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     arguments = (*words, "days", "-t", "y_*")
@@ -290,41 +263,6 @@ def test_a_terminal_sees_a_progress_bar_with_rows_a_second(folder):
     assert re.search(rb"rows, [\d,]+/s", seen)
 
 
-# moments
-
-
-def test_a_month_is_the_sum_of_its_days(command, seed, folder, tmp_path):
-    names = []
-    for path in sorted(folder.iterdir()):
-        names.append(str(tmp_path / f"{path.stem}.moments"))
-        done = command("moments", "build", str(path), "-t", "y_*", "-o", names[-1])
-        assert done.returncode == 0, done.stderr
-        assert "moments of 60 rows, 8 candidates, 3 references" in done.stdout
-    month, rest = str(tmp_path / "month.moments"), str(tmp_path / "rest.moments")
-    done = command("moments", "merge", *names, "-o", month)
-    assert "moments of 240 rows" in done.stdout
-    assert picks(command("select", month, "-k", "5")) == expected(seed, 5)
-    assert picks(command("select", *names, "-k", "5")) == expected(seed, 5)
-    done = command("moments", "subtract", month, *names[1:], "-o", rest)
-    assert "moments of 60 rows" in done.stdout
-    left, first = Moments.load(rest), Moments.load(names[0])
-    np.testing.assert_allclose(left.yx, first.yx, rtol=1e-8, atol=1e-8 * np.abs(first.yx).max())
-    done = command("select", month, "-k", "3", "--exclude", "x_[05]")
-    assert {"x_0", "x_5"}.isdisjoint(picks(done))
-
-
-def test_info_shows_what_moments_hold(command, folder, tmp_path):
-    name = str(tmp_path / "a.moments")
-    build = ("moments", "build", str(folder), "-t", "y_*", "-o", name)
-    assert command(*build, "--without-xx", "--state", str(tmp_path / "state")).returncode == 0
-    done = command("moments", "info", name)
-    for word in ("240", "8: x_0, x_1, x_2, x_3, …", "3: y_0, y_1, y_2", "float64", "not kept"):
-        assert word in done.stdout
-    (found,) = json.loads(command("moments", "info", name, "--json").stdout)
-    assert found["features"] == NAMES
-    assert (found["n_rows"], found["with_xx"]) == (240, False)
-
-
 # Failures
 
 
@@ -347,14 +285,6 @@ def test_failures_are_one_line_and_exit_with_1(command, seed, folder, tmp_path, 
     done = command("--debug", "select", str(tmp_path / "nowhere"), "-t", "y_*")
     assert done.returncode == 1
     assert "Traceback" in done.stderr
-
-
-def test_moments_and_rows_do_not_mix(command, folder, tmp_path, failure):
-    name = tmp_path / "a.moments"
-    assert command("moments", "build", str(folder), "-t", "y_*", "-o", str(name)).returncode == 0
-    assert "holds moments" in failure("select", name, folder / "day-00.parquet", "-t", "y_*")
-    assert "settled" in failure("select", name, "-t", "y_*")
-    assert "matches 'z*'" in failure("select", name, "--exclude", "z*")
 
 
 @pytest.mark.parametrize(
@@ -396,13 +326,9 @@ def test_help_is_there_for_every_command_and_names_the_others(command):
         assert word in done.stdout
 
 
-def test_shell_completion_completes(folder):
-    done = run(
-        COMMAND,
-        _PROJSE_COMPLETE="complete_bash",
-        COMP_WORDS="projse mom",
-        COMP_CWORD="1",
-    )
+def test_shell_completion_completes(command):
+    words = {"COMP_WORDS": "projse mom", "COMP_CWORD": "1"}
+    done = command(_PROJSE_COMPLETE="complete_bash", **words)
     assert "moments" in done.stdout
 
 

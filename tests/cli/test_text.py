@@ -197,7 +197,7 @@ def test_a_file_whose_name_is_not_utf8_can_be_used_and_named(command, rows, tmp_
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="the system has no pseudo-terminals")
 @pytest.mark.parametrize("option", ["--csv", "--json"])
-@pytest.mark.parametrize("where", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("where", ["-", pytest.param("/dev/stdout", marks=pytest.mark.slow)])
 def test_results_on_a_terminal_are_safe(rows, option, where):
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}

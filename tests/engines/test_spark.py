@@ -22,6 +22,7 @@ pytest.importorskip("pyspark")
 pd = pytest.importorskip("pandas")
 
 pytestmark = [
+    pytest.mark.xdist_group("spark"),
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]
@@ -37,7 +38,12 @@ HAS_JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
 needs_java = pytest.mark.skipif(not HAS_JAVA, reason="Spark needs Java, and there is none")
 
 
-@pytest.fixture(scope="module")
+def slow(*values):
+    """Leave these out of the plain test run."""
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+@pytest.fixture(scope="session")
 def spark():
     if not HAS_JAVA:
         pytest.skip("Spark needs Java, and there is none")
@@ -105,7 +111,7 @@ def test_partitions_of_these_tests_are_what_they_say(spark):
     assert {row.p: row["count"] for row in counted} == {0: 1, 2: 189, 3: 10}
 
 
-@pytest.mark.parametrize("cuts", CUTS)
+@pytest.mark.parametrize("cuts", [*slow("even"), "skewed, empty, one row"])
 def test_every_kernel_gives_the_picks_and_scores_of_memory(seed, spark, moments, cuts):
     df = frame(seed)
     sdf = cut(spark, df, CUTS[cuts])
@@ -119,7 +125,7 @@ def test_every_kernel_gives_the_picks_and_scores_of_memory(seed, spark, moments,
             same(quietly(ProjSe(n, kernel=kernel).fit_moments, got), want)
 
 
-@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("kernel", ["linear", *slow("poly", "rbf")])
 def test_fit_with_weights(seed, spark, kernel):
     df = frame(seed)
     df.loc[df.index[:100], "w"] = 0.0  # a whole partition that does not count
@@ -133,7 +139,7 @@ def test_fit_with_weights(seed, spark, kernel):
     assert got.get_feature_names_out().tolist() == want.get_feature_names_out().tolist()
 
 
-@pytest.mark.parametrize("kind", ["str", "int", "bool"])
+@pytest.mark.parametrize("kind", ["str", *slow("int", "bool")])
 def test_class_labels_need_not_be_in_every_partition(seed, spark, kind):
     df = frame(seed).sort_values("label", ignore_index=True)
     if kind != "str":
@@ -154,6 +160,7 @@ def test_one_view(seed, spark):
     same(ProjSe(4).fit_spark(sdf, features=NAMES), ProjSe(4).fit(df[NAMES]))
 
 
+@pytest.mark.slow
 def test_many_partitions_are_added_in_a_tree(seed, spark, monkeypatch):
     from pyspark.sql import DataFrame
 
@@ -193,7 +200,7 @@ def vectors(seed, kind):
     return rows, X, Y
 
 
-@pytest.mark.parametrize("kind", ["dense", "sparse", "mixed"])
+@pytest.mark.parametrize("kind", [*slow("dense", "sparse"), "mixed"])
 def test_vectors(seed, spark, kind):
     rows, X, Y = vectors(seed, kind)
     sdf = spark.createDataFrame(rows, ["features", *TARGETS]).repartition(3)
@@ -204,6 +211,7 @@ def test_vectors(seed, spark, kind):
     assert not hasattr(got, "feature_names_in_")
 
 
+@pytest.mark.slow
 def test_wide_sparse_vectors_stay_sparse(seed, spark):
     from pyspark.ml.linalg import Vectors
 
@@ -223,6 +231,7 @@ def test_wide_sparse_vectors_stay_sparse(seed, spark):
     assert got.selected_.tolist() == [7]
 
 
+@pytest.mark.slow
 def test_names_of_assembled_vectors_are_known(seed, spark):
     from pyspark.ml.feature import VectorAssembler
 
@@ -233,6 +242,7 @@ def test_names_of_assembled_vectors_are_known(seed, spark):
     assert got.feature_names_in_.tolist() == NAMES
 
 
+@pytest.mark.slow
 def test_arrays_and_odd_names_and_types(seed, spark, moments):
     from pyspark.sql import functions as F
 
@@ -262,6 +272,7 @@ def test_arrays_and_odd_names_and_types(seed, spark, moments):
 # Pipelines
 
 
+@pytest.mark.slow
 def test_a_selector_in_a_pipeline_saves_and_loads(seed, spark, tmp_path):
     from pyspark.ml import Pipeline, PipelineModel
     from pyspark.ml.feature import VectorAssembler
@@ -320,6 +331,7 @@ def test_a_selector_takes_plain_columns_labels_and_weights(seed, spark, tmp_path
 # Failures
 
 
+@pytest.mark.slow
 def test_a_task_that_fails_twice_counts_no_row_twice(seed, spark, tmp_path):
     df = frame(seed)
     sdf = cut(spark, df)
@@ -368,6 +380,7 @@ def test_a_null_is_named_with_partition_and_column(seed, spark):
         assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_bad_vectors_are_named(seed, spark):
     from pyspark.ml.linalg import Vectors, VectorUDT
     from pyspark.sql.types import DoubleType, StructField, StructType
@@ -414,6 +427,7 @@ def test_bad_columns_are_named_before_anything_runs(seed, spark, moments):
         ProjSe(target_type="class").fit_spark(sdf, features=NAMES, targets="y0")
 
 
+@pytest.mark.slow
 def test_no_rows_at_all(seed, spark):
     sdf = cut(spark, frame(seed))
     with pytest.raises(ValueError, match="0 rows"):
@@ -490,6 +504,7 @@ print("done")
 
 
 @pytest.mark.slow
+@pytest.mark.xdist_group("spark connect")  # in a process of its own
 @needs_java
 def test_spark_connect(tmp_path):
     pytest.importorskip("grpc", reason="Spark Connect needs grpcio")

@@ -218,6 +218,7 @@ def test_two_runs_at_once_are_refused_with_a_clear_message(place):
     assert run(folder, state)[1] == 4, "the lock is given back"
 
 
+@pytest.mark.slow
 def test_the_lock_of_a_run_that_was_killed_is_free(place):
     folder, state = place
     code = (
