@@ -83,7 +83,7 @@ def client():
         yield client
 
 
-@pytest.fixture(params=["threads", pytest.param("cluster", marks=pytest.mark.xdist_group("dask"))])
+@pytest.fixture(params=["threads", "cluster"])
 def scheduler(request):
     """Run on threads of this process, and on a cluster of two worker processes."""
     if request.param == "threads":
