@@ -101,6 +101,7 @@ def moments(spark):
 # The same as in memory
 
 
+@pytest.mark.slow
 def test_partitions_of_these_tests_are_what_they_say(spark):
     from pyspark.sql import functions as F
 
@@ -123,7 +124,8 @@ def test_every_kernel_gives_the_picks_and_scores_of_memory(seed, spark, moments,
             same(quietly(ProjSe(n, kernel=kernel).fit_moments, got), want)
 
 
-@pytest.mark.parametrize("kernel", ["linear", *slow("poly", "rbf")])
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS)
 def test_fit_with_weights(seed, spark, kernel):
     df = frame(seed)
     df.loc[df.index[:100], "w"] = 0.0  # a whole partition that does not count
@@ -151,6 +153,7 @@ def test_class_labels_need_not_be_in_every_partition(seed, spark, kind):
     assert selector.moments_.classes.tolist() == np.unique(df["label"]).tolist()
 
 
+@pytest.mark.slow
 def test_one_view(seed, spark):
     df = frame(seed)
     df["v3"] += df["v0"] - df["v6"]
@@ -302,6 +305,7 @@ def test_a_selector_in_a_pipeline_saves_and_loads(seed, spark, tmp_path):
     np.testing.assert_array_equal(picked, df[NAMES].to_numpy()[:, np.sort(want.selected_)])
 
 
+@pytest.mark.slow
 def test_a_selector_takes_plain_columns_labels_and_weights(seed, spark, tmp_path):
     from projse.spark import ProjSeSelector, ProjSeSelectorModel
 

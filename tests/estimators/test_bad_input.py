@@ -15,6 +15,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from projse import Moments, ProjSe, subspace_correlation
+from projse.exceptions import ProductsMissingError
 
 LETTERS = list("abcdefgh")
 
@@ -393,8 +394,11 @@ def test_fit_moments_takes_moments():
     refused(lambda: ProjSe(2).fit_moments(one), "1 sample", "at least 2")
     refused(lambda: ProjSe(2).fit_moments(one - one), "0 sample")
     thin = Moments.from_arrays(X, Y, with_xx=False)
-    refused(lambda: ProjSe(2, include=[1]).fit_moments(thin), "include", "with_xx=True")
-    refused(lambda: ProjSe(2).fit_moments(Moments.from_arrays(X, with_xx=False)), "with_xx=True")
+    for selector, moments, words in (
+        (ProjSe(2, include=[1]), thin, ("include", "with_xx=True")),
+        (ProjSe(2), Moments.from_arrays(X, with_xx=False), ("with_xx=True",)),
+    ):
+        refused(lambda s=selector, m=moments: s.fit_moments(m), *words, error=ProductsMissingError)
 
 
 def test_moments_made_by_hand_must_be_those_of_some_rows():
