@@ -6,13 +6,13 @@ import os
 
 # scikit-learn's array API checks are skipped without this, and it must be set before scipy loads.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
-
 import sys
-from collections.abc import Callable
+from collections.abc import Iterator
 
 import pytest
+from processes import Command, Done
 
-Command = Callable[..., tuple[int, str, str]]
+STYLING = ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "GITHUB_ACTIONS", "TTY_COMPATIBLE")
 
 
 def _seeds() -> list[int]:
@@ -27,17 +27,28 @@ def seed(request: pytest.FixtureRequest) -> int:
     return int(request.param)
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    """Run the command in this process; return its exit code and what it printed."""
+@pytest.fixture(scope="session", autouse=True)
+def plain_style() -> Iterator[None]:
+    """Keep the style of whoever runs the tests out of what the command prints."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in STYLING:
+            patch.delenv(name, raising=False)
+        yield
 
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["projse", *map(str, arguments)])
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run the command in this process, with these settings in its environment."""
+
+    def run(*arguments: object, **environment: str) -> Done:
         from projse.cli import main
 
-        with pytest.raises(SystemExit) as ended:
-            main()
-        printed = capsys.readouterr()
-        return int(ended.value.code or 0), printed.out, printed.err
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sys, "argv", ["projse", *map(str, arguments)])
+            for name, value in {"COLUMNS": "80", **environment}.items():
+                patch.setenv(name, value)
+            with pytest.raises(SystemExit) as ended:
+                main()
+        return Done(int(ended.value.code or 0), *capsys.readouterr())
 
     return run

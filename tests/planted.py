@@ -25,3 +25,10 @@ def planted_labels(seed, n_samples=200, n_features=8):
     codes[:3] = 0, 1, 2
     X[:, 2] += 2.0 * (codes == 1)
     return X, codes
+
+
+def two_views(rng, m=40, n_x=5, n_y=3):
+    """Two views that share one direction, with means."""
+    X = rng.normal(size=(m, n_x)) + rng.normal(size=n_x)
+    Y = X[:, :1] + rng.normal(size=(m, n_y)) * rng.uniform(0.5, 2, size=n_y) + 1.0
+    return X, Y

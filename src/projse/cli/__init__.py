@@ -1,7 +1,7 @@
 """The ``projse`` command.
 
-Comes in: arguments of a shell. Goes out: tables, files and exit codes.
-Must not know: how anything is computed; it asks estimators and moments.
+Comes in: words of a shell. Goes out: tables, files and one-line errors, with an exit code.
+Must not know: how anything is computed; it reads options, asks an estimator, and shows.
 
 Typer and rich come with the optional extra ``cli`` and are imported only when the command runs,
 so that ``import projse.cli`` works without them.

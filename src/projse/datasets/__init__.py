@@ -1,5 +1,8 @@
 """Public data sets, found or downloaded and checked, and the paper's synthetic data.
 
+Comes in: the name of a data set. Goes out: arrays or data frames, of the shape they must have.
+Must not know: anything of the selection.
+
 Files are looked for in the data home, which the environment variable ``PROJSE_DATA`` names. What
 is missing is downloaded there once (extra: ``datasets``).
 

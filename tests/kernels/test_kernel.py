@@ -1,0 +1,72 @@
+"""Kernels between variables against their definition on rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from agreement import Agreement, fit
+from oracle import (
+    KERNEL_ROUTES,
+    KERNELS,
+    VARIANTS,
+    by_fit,
+    kernel_problem,
+    literal,
+    name,
+)
+
+from projse import ProjSe
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=name)
+def test_kernels_equal_their_definition(seed, kernel):
+    rng = np.random.default_rng([seed, 4])
+    agreement = Agreement()
+    for variant in VARIANTS:
+        for Y_columns in (5, 5, 1):
+            if variant.get("center_kernel") and Y_columns == 1:
+                continue  # one variable, centred over variables, is nothing
+            X, Y = kernel_problem(rng)
+            parameters = {**kernel, **variant}
+            want = literal(X, Y[:, :Y_columns], **parameters)
+            for route in ["auto"] if callable(kernel["kernel"]) else KERNEL_ROUTES:
+                got = by_fit(X, Y[:, :Y_columns], route, **parameters)
+                agreement.check(got, want, f"{route}, {name(parameters)}")
+    agreement.assert_mostly_full(0.95)
+
+
+@pytest.mark.parametrize("variant", VARIANTS, ids=name)
+@pytest.mark.parametrize("kernel", KERNELS, ids=name)
+def test_one_view_kernels_equal_their_definition(seed, kernel, variant):
+    rng = np.random.default_rng([seed, 5])
+    agreement = Agreement(noise=1e-9)
+    parameters = {**kernel, **variant}
+    for m in (40, 9):
+        X, _ = kernel_problem(rng, m)
+        want = literal(X, X, **parameters)
+        for route in ["auto"] if callable(kernel["kernel"]) else KERNEL_ROUTES:
+            got = by_fit(X, None, route, **parameters)
+            agreement.check(got, want, f"{route}, {name(parameters)}")
+    agreement.assert_mostly_full(0.5)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=name)
+def test_weights_are_repetitions(seed, kernel):
+    rng = np.random.default_rng([seed, 7])
+    agreement = Agreement()
+    is_linear, is_callable = kernel["kernel"] == "linear", callable(kernel["kernel"])
+    for variant in VARIANTS:
+        routes = [(np.asarray, "auto")] + [(sp.csr_array, "auto")] * (not is_callable)
+        routes += [(np.asarray, "qr")] * (is_linear and "center_kernel" not in variant)
+        for make, solver in routes:
+            X, Y = kernel_problem(rng)
+            weight = rng.integers(0, 4, len(X))
+            selector = ProjSe(8, exhausted="stop", solver=solver, **kernel, **variant)
+            got = fit(selector, make(X), make(Y), sample_weight=weight)
+            repeated = np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)
+            want = by_fit(*repeated, **kernel, **variant)
+            n = len(got.selected_)
+            agreement.check(got, (want.selected_[:n], want.scores_[:n]), name(variant))
+            np.testing.assert_allclose(got.pvalues_, want.pvalues_[:n], rtol=1e-6, atol=1e-12)
+    agreement.assert_mostly_full(0.95)

@@ -1,0 +1,43 @@
+"""References by a Gram matrix and by an orthonormal basis: the same where both can be had."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from agreement import Agreement
+from oracle import (
+    by_fit,
+    draw,
+    literal,
+)
+
+from projse.projectors import select_by_projectors
+
+
+@pytest.mark.parametrize("small", [1e-5, 1e-9, 1e-11])
+def test_references_that_a_gram_matrix_loses(seed, small):
+    """Y holds a direction of relative size `small`; a Gram matrix keeps its square."""
+    rng = np.random.default_rng([seed, 3])
+    agreement = Agreement(near=1e-3, rtol=1e-3, atol=1e-4)
+    for _ in range(10):
+        X = rng.normal(size=(60, 10))
+        Y = X[:, [2, 5, 7]] * [1, 0.8, 0.6] + rng.normal(size=(60, 3)) * [0.3, 0.5, 0.7]
+        Y[:, 2] = Y[:, 0] + Y[:, 1] + small * Y[:, 2]
+        want = select_by_projectors(X, Y, 10)
+        assert len(want[0]) == 3
+        for solver in ("auto", "qr"):
+            agreement.check(by_fit(X, Y, solver=solver), want, solver)
+    agreement.assert_mostly_full(0.8)
+
+
+@pytest.mark.parametrize("solver", ["gram", "qr"])
+@pytest.mark.parametrize("variant", [{"alpha": 0.3}, {"rank": 3}, {"rank": 0.6}, {"tol": 0.1}])
+def test_ridge_and_rank_are_the_same_by_gram_and_by_rows(seed, variant, solver):
+    rng = np.random.default_rng([seed, 6])
+    agreement = Agreement()
+    for family in ("tall", "fat", "deficient", "duplicates"):
+        X, Y = draw(rng, family)
+        want = literal(X, Y, **variant)
+        got = by_fit(X, Y, solver=solver, **variant)
+        agreement.check(got, want, family)
+    agreement.assert_mostly_full(0.7)

@@ -1,0 +1,106 @@
+"""The benchmarks: their baseline is right, and what the README quotes is what was measured."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from agreement import check
+
+from projse import ProjSe
+
+BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def benchmarks_on_path(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    yield
+    for path in BENCHMARKS.glob("*.py"):
+        sys.modules.pop(path.stem, None)
+
+
+def test_readme_quotes_the_saved_results():
+    import readme
+
+    text = readme.README.read_text()
+    results = readme.load(readme.RESULTS)
+    assert results["engine"]
+    assert not any(made["quick"] for _, made in results.values())
+    assert text == readme.with_section(text, results)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_textbook_baseline_picks_what_the_selector_picks(seed, kernel):
+    from textbook import textbook_select
+
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 15))
+    Y = X[:, :6] @ rng.normal(size=(6, 6)) + rng.normal(size=(120, 6))
+    picks = textbook_select(X, Y, 5, kernel)
+    selector = ProjSe(5, kernel=kernel).fit(X, Y)
+    check(selector, (picks, selector.scores_))
+
+
+def test_a_time_below_its_baseline_is_drawn_as_better_than_its_target():
+    import charts
+    from rows import Row
+
+    row = Row("spark", "work", "measure", -5.4, low=-5.9, high=0.5, at_most=1.5)
+    assert charts._margin(row) == pytest.approx((10, 3, 10))
+
+
+def test_row_of_times_shows_their_ratio_and_the_contestants_beside_it():
+    from measure import MIB, Comparison
+    from rows import time_ratio_row
+
+    times = {"numpy": [2.0, 4.0, 4.0], "projse": [1.0, 1.0, 3.0], "other": [9.0, 9.0, 9.0]}
+    measured = Comparison(times, {"numpy": MIB, "projse": 2 * MIB, "other": 3 * MIB})
+    row = time_ratio_row("case", "work", "measure", measured, ("projse", "numpy"), at_most=0.6)
+    assert (row.value, row.low, row.high, row.of_best, row.n_runs) == (0.5, 0.25, 0.75, 0.5, 3)
+    assert row.passed
+    assert row.seconds == {"numpy": 4.0, "projse": 1.0, "other": 9.0}
+    assert row.memory_mib == {"numpy": 1.0, "projse": 2.0, "other": 3.0}
+    over = ("projse", "numpy")
+    pair = time_ratio_row("case", "work", "measure", measured, over, beside=over)
+    assert list(pair.seconds) == list(pair.memory_mib) == ["projse", "numpy"]
+
+
+def test_exponents_are_those_of_each_round():
+    from measure import exponents
+    from rows import spread_row
+
+    slopes = exponents([1, 10, 100], [[1.0, 1.0, 2.0], [10.0, 1.0, 20.0], [100.0, 1.0, 200.0]])
+    assert slopes == pytest.approx([1, 0, 1])
+    row = spread_row("case", "work", "measure", slopes, unit="exponent")
+    assert (row.value, row.low, row.high, row.n_runs) == pytest.approx((1, 0, 1, 3))
+
+
+def test_suite_goes_on_when_a_case_fails(monkeypatch):
+    import run
+
+    def isolated(function, suite, case, quick):
+        if case == "broken":
+            raise RuntimeError("no such thing")
+        return [case]
+
+    monkeypatch.setattr(run, "isolated", isolated)
+    monkeypatch.setattr(run, "progress", lambda message: None)
+    failed, done = run.run_rows("engine", ["broken", "whole"], quick=True)
+    assert done == "whole"
+    assert (failed.case, failed.value) == ("broken", None)
+    assert failed.note == "not run: RuntimeError: no such thing"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", ["search", "few-outputs", "growth-in-rows"])
+def test_case_of_the_engine_runs_in_a_process_of_its_own(case):
+    from measure import isolated
+    from suites import run_case
+
+    rows = isolated(run_case, "engine", case, True)
+    assert rows
+    assert {row.case for row in rows} == {case}
+    assert all(row.value > 0 and row.seconds and row.memory_mib for row in rows)
