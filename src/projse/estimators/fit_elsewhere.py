@@ -102,7 +102,8 @@ class FitElsewhereMixin:
         batch = moments_elsewhere(rows, with_xx=with_xx, **options)
         if first:
             remember_columns(estimator, batch.n_x, batch.feature_names)
-        estimator._add_moments(batch, getattr(rows, "Y", None))
+        again = partial(moments_elsewhere, rows, with_xx=True, **options) if first else None
+        estimator._add_moments(batch, getattr(rows, "Y", None), again)
 
 
 def _needs_products(estimator: Any, rows: RowsElsewhere, *, keep_few: bool = False) -> bool:

@@ -231,10 +231,7 @@ class ProjSe(
             rows, n_covariates = append_covariates(rows, covariates, self.center)
             progress = FitProgress(self, rows.X, y)
             outcome = self._task(rows.Y is None).on_rows(
-                rows,
-                n_covariates=n_covariates,
-                progress=progress.phase("rows"),
-                picks=progress.phase("picks"),
+                rows, n_covariates=n_covariates, phase=progress.phase
             )
             self._keep_moments(None if n_covariates else outcome.moments)
             self._store(outcome)
@@ -289,11 +286,19 @@ class ProjSe(
             self._add_moments(batch, y)
         return self
 
-    def _add_moments(self, batch: Moments, y: Any) -> None:
-        """Add moments to those seen so far, and select anew."""
+    def _add_moments(
+        self, batch: Moments, y: Any, again: Callable[[], Moments] | None = None
+    ) -> None:
+        """Add moments to those seen so far, and select anew.
+
+        ``again`` sums the first batch once more, with the products of the candidates.
+        """
         total = self.moments_ + batch if hasattr(self, "moments_") else batch
         warn_many_classes(total.classes, total.n_samples, self.target_type, y)
         outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        if outcome.lacks_products and again is not None and total.n_x <= KEPT_COLUMNS:
+            total = again()
+            outcome = self._task(total.one_view).on_moments(total, provisional=True)
         # Fewer rows than references: their rank is that of the rows, and grows.
         if outcome.lacks_products and total.n_samples > total.n_y + 1:
             raise ProductsMissingError(

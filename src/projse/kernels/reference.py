@@ -102,7 +102,9 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
 def _lengths(Y: Array, weight: Array | None) -> Array:
     """Norms of the columns as they are stored, means and all."""
     w = np.ones(len(Y)) if weight is None else weight
-    lengths: Array = np.sqrt(np.einsum("i,ij,ij->j", w, Y, Y, dtype=np.float64))
+    lengths: Array = np.sqrt(
+        np.einsum("i,ij,ij->j", w, Y, Y, dtype=np.float64, casting="same_kind")
+    )
     return lengths
 
 

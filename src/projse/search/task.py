@@ -7,6 +7,7 @@ the products of the candidates with each other.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -197,15 +198,14 @@ class Task:
         rows: Rows,
         *,
         n_covariates: int = 0,
-        progress: Progress | None = None,
-        picks: Progress | None = None,
+        phase: Callable[[str], Progress | None] = lambda name: None,
     ) -> Outcome:
-        """Select from rows in memory; ``progress`` and ``picks`` follow the two steps."""
-        route = self.route(rows, n_covariates=n_covariates, progress=progress)
+        """Select from rows in memory; ``phase`` begins a step and returns what follows it."""
+        route = self.route(rows, n_covariates=n_covariates, progress=phase("rows"))
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         plan = self.complete(float(w.sum()), int(np.count_nonzero(w)), route.spectrum)
         self._refuse_constants(route.gram)
-        return Outcome(select(route.gram, plan, picks), plan, route.moments)
+        return Outcome(select(route.gram, plan, phase("picks")), plan, route.moments)
 
     def on_moments(self, moments: Moments, *, provisional: bool = False) -> Outcome:
         """Select from moments.
