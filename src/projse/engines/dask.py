@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from projse.exceptions import PartitionError, RechunkWarning, _warn_caller
+from projse.exceptions import PartitionError, RechunkWarning
 from projse.moments.partitions import FAN_IN, PartitionPass, PartSum, finish, merge, sum_partition
 from projse.moments.sums import Moments, align_classes, keeps_products
 from projse.sources.rows import is_dask
 from projse.threads import one_blas_thread
+from projse.warn import warn_caller
 
 PROBES = 32
 """How many partitions are tried at a time, when one of them failed and Dask does not say which."""
@@ -287,7 +288,7 @@ def _one_block_wide(value: Any, label: str) -> Any:
     """Make each block hold all columns of its rows."""
     if not _is_array(value) or value.ndim == 1 or value.numblocks[1] == 1:
         return value
-    _warn_caller(
+    warn_caller(
         f"{label} is cut into {value.numblocks[1]} blocks of columns; they are put together, which "
         "moves rows between workers. Rechunk it to one block of columns: "
         f"{label}.rechunk({{1: -1}}).",
@@ -315,7 +316,7 @@ def _cut(X: Any, Y: Any, weight: Any) -> tuple[Any, Any, Any]:
         if tuple(n for n in value.chunks[0] if n) == rows:
             return value.rechunk({0: rows}) if rows else value
         if distributed:
-            _warn_caller(
+            warn_caller(
                 f"X and {label} are cut into different blocks of rows ({_sizes(X.chunks[0])} and "
                 f"{_sizes(value.chunks[0])}); {label} is cut anew to match, which moves rows "
                 "between workers. Give them the same blocks.",

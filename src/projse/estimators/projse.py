@@ -20,7 +20,6 @@ from projse.exceptions import (
     ProductsMissingError,
     ProductsMissingWarning,
     RankExhaustedWarning,
-    _warn_caller,
 )
 from projse.moments.check import check_moments
 from projse.moments.sums import Moments, moments_of
@@ -28,6 +27,7 @@ from projse.search.task import KEPT_COLUMNS, Outcome, Task, reference_columns
 from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, is_dask
 from projse.sources.targets import warn_many_classes
+from projse.warn import warn_caller
 
 Array = NDArray[Any]
 
@@ -390,4 +390,4 @@ class ProjSe(
                     "candidates (with_xx=True)"
                 )
             of_wanted = f" of {wanted}" if asked else ""
-            _warn_caller(f"Selected {len(selected)}{of_wanted} variables: {why}.", kind)
+            warn_caller(f"Selected {len(selected)}{of_wanted} variables: {why}.", kind)
