@@ -80,9 +80,7 @@ def moments(
     -------
     Moments
     """
-    if with_xx not in (True, False, "auto"):
-        raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
-    check_pass_options(n_jobs, batch_size)
+    check_pass_options(n_jobs, batch_size, with_xx)
     rows = SparkRows.of(df, features, targets, weight, class_target)
     if rows.n_x is not None:  # else the workers will know
         with_xx = keeps_products(with_xx, rows.n_x, rows.one_view)

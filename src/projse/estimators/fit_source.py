@@ -13,6 +13,7 @@ from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress, with_callbacks
 from projse.moments.stream import Report, SourceProgress, sum_source
 from projse.moments.sums import Moments
+from projse.parameters import check_pass_options
 from projse.search.task import KEPT_COLUMNS, Task, reference_columns
 from projse.sources.columns import Request
 from projse.sources.targets import warn_many_classes
@@ -74,12 +75,11 @@ class FitSourceMixin:
         """
         estimator: Any = self
         check_parameters(estimator)
+        check_pass_options(estimator.n_jobs, estimator.batch_size, with_xx)
         if callable(estimator.kernel):
             raise ValueError(
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
             )
-        if with_xx not in (True, False, "auto"):
-            raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
         request = Request.of(
             targets,
             features,

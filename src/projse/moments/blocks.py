@@ -18,7 +18,7 @@ from sklearn.utils import check_array
 from projse.kernels.gram import refuse_vanishing_squares
 from projse.moments.resample import deal, generator, group_codes
 from projse.moments.sums import Moments, align_classes, centred_yx, moments_of
-from projse.parameters import is_whole
+from projse.parameters import check_pass_options, is_whole
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.targets import column_names
 from projse.threads import effective_n_threads, ordered_map
@@ -76,6 +76,7 @@ def block_moments(
     >>> sorted(stable.selected_.tolist())
     [3, 8]
     """
+    check_pass_options(n_jobs, batch_size, with_xx)
     if n_blocks is None and is_dask(X):
         if groups is not None:
             raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")

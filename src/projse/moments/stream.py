@@ -146,9 +146,7 @@ def moments_from(
     >>> ProjSe(1).fit_moments(moments).selected_.tolist()
     [2]
     """
-    if with_xx not in (True, False, "auto"):
-        raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
-    check_pass_options(n_jobs, batch_size)
+    check_pass_options(n_jobs, batch_size, with_xx)
     request = Request.of(
         targets, features, exclude, weight, class_target, target_type, missing, numeric_only
     )

@@ -145,9 +145,7 @@ class Moments:
         -------
         Moments
         """
-        if with_xx not in (True, False, "auto"):
-            raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
-        check_pass_options(n_jobs, batch_size)
+        check_pass_options(n_jobs, batch_size, with_xx)
         if is_dask(X, Y, sample_weight):
             from projse.engines.dask import dask_moments
 
