@@ -11,11 +11,10 @@ import numpy as np
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress, with_callbacks
+from projse.moments.options import SourceOptions
 from projse.moments.stream import Report, SourceProgress, sum_source
 from projse.moments.sums import Moments
-from projse.parameters import check_pass_options
 from projse.search.task import KEPT_COLUMNS, Task, reference_columns
-from projse.sources.columns import Request
 from projse.sources.targets import warn_many_classes
 
 
@@ -75,33 +74,22 @@ class FitSourceMixin:
         """
         estimator: Any = self
         check_parameters(estimator)
-        check_pass_options(estimator.n_jobs, estimator.batch_size, with_xx)
         if callable(estimator.kernel):
             raise ValueError(
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
             )
-        request = Request.of(
-            targets,
-            features,
-            exclude,
-            weight,
-            class_target,
-            estimator.target_type,
-            missing,
-            numeric_only,
-        )
+        columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
+        options = SourceOptions(*columns, with_xx, format, state, state_by)
         fit_progress = FitProgress(estimator)
         with all_or_nothing(estimator):
             moments = sum_source(
                 source,
-                request,
-                with_xx=with_xx if with_xx != "auto" else partial(keeps_products, estimator),
-                format=format,
-                state=state,
-                state_by=state_by,
-                n_jobs=estimator.n_jobs,
-                batch_size=estimator.batch_size,
-                progress=_both(progress, fit_progress.phase("rows")),
+                options,
+                estimator.target_type,
+                estimator.n_jobs,
+                estimator.batch_size,
+                _both(progress, fit_progress.phase("rows")),
+                needs_products=partial(keeps_products, estimator),
             )
             if class_target is None:
                 warn_many_classes(moments.classes, moments.n_samples, estimator.target_type)
