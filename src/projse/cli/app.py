@@ -29,6 +29,7 @@ from projse.cli.options import (
     Exhausted,
     Features,
     FileFormat,
+    Format,
     Jobs,
     Kernel,
     NumericOnly,
@@ -290,7 +291,7 @@ def info(
 def _reading_of(context: typer.Context) -> Reading:
     """Collect the options that the commands that read rows share; refuse what makes no sense."""
     given = context.params
-    label = given["class_target"]
+    label, file_format = given["class_target"], given["file_format"]
     if sum([bool(given["targets"]), label is not None, given["one_view"]]) > 1:
         raise typer.BadParameter("Choose one of --targets, --class and --one-view.")
     source = SourceOptions(
@@ -302,9 +303,9 @@ def _reading_of(context: typer.Context) -> Reading:
         missing="drop" if given["drop_missing"] else "refuse",
         numeric_only=given["numeric_only"],
         with_xx="auto" if given["with_xx"] is None else given["with_xx"],
-        format=given["file_format"],
+        format=None if file_format is None else Format(file_format).value,
         state=given["state"],
-        state_by=given["state_by"],
+        state_by=StateBy(given["state_by"]).value,
     )
     return Reading(list(given["data"]), source, quiet=given["quiet"])
 
