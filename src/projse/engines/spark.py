@@ -12,7 +12,8 @@ from typing import Any
 from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.partitions import FAN_IN, PartitionPass, PartSum, finish, merge, sum_partition
 from projse.moments.sums import Moments
-from projse.sources.arrow_rows import ARRAY, PLAIN, VECTOR, Block, chunks, labels, matrix
+from projse.sources.arrow_columns import ARRAY, PLAIN, VECTOR, Block, labels, matrix
+from projse.sources.batches import chunks
 
 SCHEMA = "partition bigint, error string, moments binary"
 
