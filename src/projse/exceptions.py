@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import warnings
-
 __all__ = [
     "DatasetError",
     "DatasetMissingError",
@@ -76,11 +73,3 @@ class PartitionError(ValueError):
 
 class RechunkWarning(UserWarning):
     """Blocks of a Dask collection were cut anew, which moves rows between workers."""
-
-
-def _warn_caller(message: str, category: type[Warning]) -> None:
-    """Warn at the first line outside this package and scikit-learn, which may wrap our methods."""
-    frame, level = inspect.currentframe(), 0
-    while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("projse", "sklearn"):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level + 1)

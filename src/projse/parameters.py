@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
-def check_pass_options(n_jobs: Any, batch_size: Any) -> None:
+def check_pass_options(n_jobs: Any, batch_size: Any, with_xx: Any = "auto") -> None:
     """Refuse options of a pass over the rows that make no sense."""
+    if with_xx not in (True, False, "auto"):
+        raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
     if batch_size is not None:
         whole("batch_size", batch_size, 1)
     if n_jobs is not None and (not is_whole(n_jobs) or n_jobs == 0):

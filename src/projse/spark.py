@@ -81,9 +81,7 @@ def moments(
     -------
     Moments
     """
-    if with_xx not in (True, False, "auto"):
-        raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
-    check_pass_options(n_jobs, batch_size)
+    check_pass_options(n_jobs, batch_size, with_xx)
     rows = SparkRows.of(df, features, targets, weight, class_target)
     return moments_elsewhere(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
 

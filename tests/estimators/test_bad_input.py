@@ -14,7 +14,7 @@ from planted import planted
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from projse import Moments, ProjSe, subspace_correlation
+from projse import Moments, ProjSe, block_moments, subspace_correlation
 from projse.exceptions import ProductsMissingError
 
 LETTERS = list("abcdefgh")
@@ -422,3 +422,11 @@ def test_moments_made_by_hand_must_be_those_of_some_rows():
     ):
         made = replace(sound, **changed)
         refused(lambda made=made: ProjSe(2).fit_moments(made), "moments cannot be", *words)
+
+
+def test_blocks_refuse_what_moments_refuse():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    for make in (Moments.from_arrays, block_moments):
+        for name, value in (("with_xx", "maybe"), ("n_jobs", 0), ("batch_size", 0)):
+            with pytest.raises(ValueError, match=f"^{name}="):
+                make(X, X[:, :2], **{name: value})

@@ -19,6 +19,7 @@ from sklearn.utils import check_array, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from projse import Moments, ProjSe, TwoViewProjSe
+from projse.metrics import canonical_correlations
 
 
 def two_views(seed, m=300, n_x=9, n_y=7):
@@ -361,3 +362,14 @@ def test_bad_parameters_are_named(seed):
         TwoViewProjSe(2).fit_moments(Moments.from_arrays(X, X[:, 0] > 0, with_xx=True))
     with pytest.raises(TypeError, match="needs Moments"):
         TwoViewProjSe(2).fit_moments(X)
+
+
+def test_a_nearly_dependent_pick_counts_as_in_the_metric(seed):
+    rng = np.random.default_rng([seed, 31])
+    a, b, c = rng.normal(size=(3, 400))
+    X, Y = np.column_stack([a, a + 3e-6 * b]), np.column_stack([b, c])
+    model = TwoViewProjSe(2).fit(X, Y)
+    want = literal_canonical(X, Y)[0]
+    assert want[0] > 0.99, "what is left of the second column is in Y"
+    assert_allclose(model.canonical_correlations_, want, atol=1e-2)
+    assert_allclose(canonical_correlations(X, Y), want, atol=1e-2)

@@ -32,7 +32,6 @@ from day_files import (
 )
 from planted import planted
 
-import projse.moments.file
 import projse.moments.state
 from projse import Moments, ProjSe, SourceError, StateError, moments_from
 
@@ -300,8 +299,7 @@ def test_a_damaged_file_costs_none_of_those_before_it(seed, place, damage):
 @pytest.mark.parametrize("at", ["moments", "entry"])
 def test_a_full_disk_is_named_and_what_is_done_is_kept(place, monkeypatch, number, at):
     folder, state = place
-    module = projse.moments.file if at == "moments" else projse.moments.state
-    real, calls = module.os.fsync, []
+    real, calls = os.fsync, []
     per_file = 2  # one for the moments, one for the entry
 
     def fsync(descriptor):

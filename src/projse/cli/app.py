@@ -3,7 +3,7 @@
 Only :mod:`projse.cli` imports this module: it needs the extra ``cli``.
 """
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
@@ -25,6 +25,7 @@ from projse.cli.options import (
     Exhausted,
     Features,
     FileFormat,
+    Format,
     Jobs,
     Kernel,
     NumericOnly,
@@ -39,6 +40,7 @@ from projse.cli.options import (
     option,
 )
 from projse.cli.read import Reading, moments_files
+from projse.moments.options import SourceOptions
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -162,22 +164,7 @@ def select(
     with plain_errors(show_traceback=debug or bool(context.obj)):
         if json_to == csv_to == "-":
             raise typer.BadParameter("--json and --csv cannot both go to standard output.")
-        reading = _reading_of(
-            one_view,
-            data=data,
-            targets=targets,
-            class_target=class_target,
-            features=features,
-            exclude=exclude,
-            weight=weight,
-            with_xx=with_xx,
-            drop_missing=drop_missing,
-            numeric_only=numeric_only,
-            file_format=file_format,
-            state=state,
-            by=state_by,
-            quiet=quiet,
-        )
+        reading = _reading_of(context)
         if not (targets or class_target or one_view or moments_files(data)):
             raise typer.BadParameter(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
@@ -226,22 +213,7 @@ def build(
             raise typer.BadParameter(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
             )
-        reading = _reading_of(
-            one_view,
-            data=data,
-            targets=targets,
-            class_target=class_target,
-            features=features,
-            exclude=exclude,
-            weight=weight,
-            with_xx=with_xx,
-            drop_missing=drop_missing,
-            numeric_only=numeric_only,
-            file_format=file_format,
-            state=state,
-            by=state_by,
-            quiet=quiet,
-        )
+        reading = _reading_of(context)
         _cli_moments.build(reading, output, jobs)
 
 
@@ -282,20 +254,26 @@ def info(
         _cli_moments.info(files, as_json)
 
 
-def _reading_of(one_view: bool, **options: Any) -> Reading:
-    """Refuse what makes no sense before anything is read."""
-    targets, labels = options["targets"], options["class_target"]
-    if sum([bool(targets), labels is not None, one_view]) > 1:
+def _reading_of(context: typer.Context) -> Reading:
+    """Collect the options that the commands that read rows share; refuse what makes no sense."""
+    given = context.params
+    label, file_format = given["class_target"], given["file_format"]
+    if sum([bool(given["targets"]), label is not None, given["one_view"]]) > 1:
         raise typer.BadParameter("Choose one of --targets, --class and --one-view.")
-    for name in ("targets", "features", "exclude"):
-        options[name] = _split(options[name])
-    file_format = options.pop("file_format")
-    return Reading(
-        one_view=one_view,
-        format=None if file_format is None else file_format.value,
-        state_by=options.pop("by").value,
-        **options,
+    source = SourceOptions(
+        targets=_split(given["targets"]),
+        features=_split(given["features"]),
+        exclude=_split(given["exclude"]),
+        weight=given["weight"],
+        class_target=label,
+        missing="drop" if given["drop_missing"] else "refuse",
+        numeric_only=given["numeric_only"],
+        with_xx="auto" if given["with_xx"] is None else given["with_xx"],
+        format=None if file_format is None else Format(file_format).value,
+        state=given["state"],
+        state_by=StateBy(given["state_by"]).value,
     )
+    return Reading(list(given["data"]), source, quiet=given["quiet"])
 
 
 def _split(values: list[str] | None) -> list[str] | None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from projse.cli.text import shown
 from projse.moments.file import MAGIC
+from projse.moments.options import SourceOptions
 from projse.moments.stream import Report, SourceProgress
 from projse.moments.sums import Moments
 from projse.sources.files import find_files, fingerprint, identity
@@ -20,18 +21,7 @@ class Reading:
     """Options of the commands that read rows, and what came of it."""
 
     data: list[str]
-    targets: list[str] | None = None
-    features: list[str] | None = None
-    exclude: list[str] | None = None
-    weight: str | None = None
-    class_target: str | None = None
-    one_view: bool = False
-    with_xx: bool | None = None
-    drop_missing: bool = False
-    numeric_only: bool = False
-    format: str | None = None
-    state: str | None = None
-    state_by: str = "time"
+    source: SourceOptions
     quiet: bool = False
     last: SourceProgress | None = None
     seconds: float = field(default=0.0)
@@ -39,25 +29,13 @@ class Reading:
     @property
     def options(self) -> dict[str, Any]:
         """Return the keywords that ``moments_from`` and ``fit_source`` share."""
-        return {
-            "targets": self.targets,
-            "features": self.features,
-            "exclude": self.exclude,
-            "weight": self.weight,
-            "class_target": self.class_target,
-            "missing": "drop" if self.drop_missing else "refuse",
-            "numeric_only": self.numeric_only,
-            "with_xx": "auto" if self.with_xx is None else self.with_xx,
-            "format": self.format,
-            "state": self.state,
-            "state_by": self.state_by,
-        }
+        return vars(self.source)
 
     def files(self) -> list[str]:
         """Return the files that the data stand for."""
         if moments_files(self.data):
             return self.data
-        return [file.path for file in find_files(self.data, self.format)]
+        return [file.path for file in find_files(self.data, self.source.format)]
 
     def run(self, read: Callable[[Report], Any]) -> Any:
         """Call ``read`` with a function to report to, under a progress bar on a terminal."""
@@ -77,12 +55,12 @@ class Reading:
 
     def _when_interrupted(self) -> str:
         """Say what was kept, and how to go on."""
-        if self.state is None:
+        if self.source.state is None:
             return "nothing is kept; --state DIR keeps the sums of each file as it is done."
         done = "what was done before is kept"
         if self.last is not None:
             done = f"{self.last.n_parts:,} of {_count(self.last.n_parts_total, 'file')} done, kept"
-        return f"{done} in {self.state}; run the same command again to go on."
+        return f"{done} in {self.source.state}; run the same command again to go on."
 
     def summary(self, moments: Moments) -> str:
         """Say in one line what was read."""

@@ -171,15 +171,16 @@ def _sum(moments: list[Moments]) -> Moments:
 
 def _excluded(moments: Moments, reading: Reading) -> list[str]:
     """Resolve patterns against the names that moments carry."""
-    asked = (reading.targets, reading.features, reading.weight, reading.class_target)
-    if any(asked) or reading.state is not None:
+    asked = reading.source
+    columns = (asked.targets, asked.features, asked.weight, asked.class_target)
+    if any(columns) or asked.state is not None:
         raise ValueError(
             "These are moments: their targets, features and weights are settled. Leave out those "
             "options, or pass the rows."
         )
     names = names_of(moments)
     found = []
-    for pattern in reading.exclude or []:
+    for pattern in asked.exclude or []:
         hits = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
         if not hits:
             raise SourceError(f"{reading.data[0]} has no candidate that matches {pattern!r}.")
@@ -200,7 +201,9 @@ def _places(
     """Return where JSON and CSV go; refuse places that hold what is needed."""
     inputs = reading.files() if {json_to, csv_to} - {None, STDOUT} else []
     places = [
-        where if where in (None, STDOUT) else place_to_write(str(where), inputs, reading.state)
+        where
+        if where in (None, STDOUT)
+        else place_to_write(str(where), inputs, reading.source.state)
         for where in (json_to, csv_to)
     ]
     if places[0] is not None and places[0] == places[1]:

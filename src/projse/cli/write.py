@@ -1,11 +1,11 @@
 """Writing for the command line: where results may go, and how they get there whole."""
 
 import os
-import secrets
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from projse.atomic import write_whole
 from projse.sources.files import identity
 
 STDOUT = "-"
@@ -77,13 +77,4 @@ def write_text(where: str | Path, text: str) -> None:
     if is_special(place):
         place.write_bytes(text.encode())
         return
-    temporary = place.with_name(f".projse-{secrets.token_hex(8)}.part")
-    try:
-        with temporary.open("xb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, place)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    write_whole(place, text.encode())

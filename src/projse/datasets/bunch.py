@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,53 +13,51 @@ from sklearn.utils import Bunch
 from projse.datasets.dataset import DataSet
 
 
-def hand_out(
-    dataset: DataSet,
-    *,
-    data: NDArray[Any],
-    target: NDArray[Any],
-    feature_names: list[str],
-    target_names: list[str],
-    paths: Iterable[Path],
-    return_X_y: bool,
-    as_frame: bool,
-    **more: Any,
-) -> Bunch | tuple[Any, Any]:
-    """Put together what a loader returns.
+@dataclass(frozen=True)
+class Loaded:
+    """A data set in memory.
 
     ``target`` has one dimension for classes, whose names are ``target_names``, and two where it is
     a matrix, of which ``target_names`` names the columns. ``more`` is added to the bunch.
     """
-    frame = None
-    if as_frame:
-        frame, data, target = _frames(data, target, feature_names, target_names)
+
+    dataset: DataSet
+    data: NDArray[Any]
+    target: NDArray[Any]
+    feature_names: list[str]
+    target_names: list[str]
+    paths: Iterable[Path]
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+
+def hand_out(loaded: Loaded, return_X_y: bool, as_frame: bool) -> Bunch | tuple[Any, Any]:
+    """Put together what a loader returns."""
+    frame, data, target = _frames(loaded) if as_frame else (None, loaded.data, loaded.target)
     if return_X_y:
         return data, target
     return Bunch(
         data=data,
         target=target,
         frame=frame,
-        feature_names=feature_names,
-        target_names=target_names,
-        DESCR=dataset.description,
-        filenames=[str(path) for path in dict.fromkeys(paths)],
-        **more,
+        feature_names=loaded.feature_names,
+        target_names=loaded.target_names,
+        DESCR=loaded.dataset.description,
+        filenames=[str(path) for path in dict.fromkeys(loaded.paths)],
+        **loaded.more,
     )
 
 
-def _frames(
-    data: NDArray[Any], target: NDArray[Any], feature_names: list[str], target_names: list[str]
-) -> tuple[Any, Any, Any]:
+def _frames(loaded: Loaded) -> tuple[Any, Any, Any]:
     try:
         import pandas as pd
     except ImportError as error:
         raise ImportError(
             "as_frame=True needs pandas: pip install 'projse[dataframes]', or leave it out."
         ) from error
-    columns = pd.DataFrame(data, columns=feature_names)
+    columns = pd.DataFrame(loaded.data, columns=loaded.feature_names)
     outputs: Any
-    if target.ndim == 1:
-        outputs = pd.Series(target, name="target")
+    if loaded.target.ndim == 1:
+        outputs = pd.Series(loaded.target, name="target")
     else:
-        outputs = pd.DataFrame(target, columns=target_names)
+        outputs = pd.DataFrame(loaded.target, columns=loaded.target_names)
     return pd.concat([columns, outputs], axis=1), columns, outputs

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import Bunch
 
-from projse.datasets.bunch import hand_out
-from projse.datasets.checks import check_labels, check_shape, parts_of, stack
+from projse.datasets.bunch import Loaded
+from projse.datasets.checks import check_labels, check_shape, stack
 from projse.datasets.cifar import read_cifar_archive, read_cifar_npz
 from projse.datasets.content import damaged, read_content
-from projse.datasets.fetch import locate
 from projse.datasets.idx import read_idx
+from projse.datasets.loader import Find, loader_of_subsets
 from projse.datasets.registry import CIFAR100, MNIST
 
 SIDE = 28
@@ -27,128 +25,62 @@ COLOURS = [
 ]
 
 
-def load_mnist(
-    *,
-    subset: str = "train",
-    return_X_y: bool = False,
-    as_frame: bool = False,
-    data_home: str | PathLike[str] | None = None,
-    download_if_missing: bool = True,
-) -> Bunch | tuple[Any, Any]:
-    """Load MNIST: handwritten digits, 60000 + 10000 × 784, 10 classes.
-
-    Parameters
-    ----------
-    subset : {"train", "test", "all"}, default="train"
-        Which rows; ``"all"`` is the training rows, then the test rows.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a bunch.
-    as_frame : bool, default=False
-        Return pandas objects instead of arrays.
-    data_home : path-like, optional
-        Folder of the data sets, see `get_data_home`.
-    download_if_missing : bool, default=True
-        Download what is not at hand; if False, raise DatasetMissingError.
-
-    Returns
-    -------
-    Bunch or (data, target)
-        ``data`` (uint8, 28 × 28 pixels row by row), ``target`` (the digit), ``feature_names``
-        (``pixel_row_column``), ``target_names``, ``frame``, ``DESCR``, ``filenames``.
+@loader_of_subsets(
     """
-    images, target, target_names, paths = _mnist(subset, data_home, download_if_missing)
-    return hand_out(
+    ``data`` (uint8, 28 × 28 pixels row by row), ``target`` (the digit), ``feature_names``
+    (``pixel_row_column``), ``target_names``, ``frame``, ``DESCR``, ``filenames``.
+    """
+)
+def load_mnist(parts: list[str], find: Find) -> Loaded:
+    """Load MNIST: handwritten digits, 60000 + 10000 × 784, 10 classes."""
+    images, target, target_names, paths = _mnist(parts, find)
+    return Loaded(
         MNIST,
         data=images.reshape(len(images), -1),
         target=target,
         feature_names=PIXELS.ravel().tolist(),
         target_names=target_names,
         paths=paths,
-        return_X_y=return_X_y,
-        as_frame=as_frame,
     )
 
 
-def load_mnist_halves(
-    *,
-    subset: str = "train",
-    return_X_y: bool = False,
-    as_frame: bool = False,
-    data_home: str | PathLike[str] | None = None,
-    download_if_missing: bool = True,
-) -> Bunch | tuple[Any, Any]:
-    """Load MNIST as two views: the left and the right half of each image, 392 pixels each.
-
-    Parameters
-    ----------
-    subset : {"train", "test", "all"}, default="train"
-        Which rows; ``"all"`` is the training rows, then the test rows.
-    return_X_y : bool, default=False
-        Return ``(data, target)``, that is (left, right), instead of a bunch.
-    as_frame : bool, default=False
-        Return pandas objects instead of arrays.
-    data_home : path-like, optional
-        Folder of the data sets, see `get_data_home`.
-    download_if_missing : bool, default=True
-        Download what is not at hand; if False, raise DatasetMissingError.
-
-    Returns
-    -------
-    Bunch or (data, target)
-        ``data`` (uint8, the left 28 × 14 pixels row by row), ``target`` (the right ones),
-        ``feature_names`` and ``target_names`` (``pixel_row_column``, as in the whole image),
-        ``labels`` (the digits), ``frame``, ``DESCR``, ``filenames``.
+@loader_of_subsets(
     """
-    images, labels, _, paths = _mnist(subset, data_home, download_if_missing)
+    ``data`` (uint8, the left 28 × 14 pixels row by row), ``target`` (the right ones),
+    ``feature_names`` and ``target_names`` (``pixel_row_column``, as in the whole image),
+    ``labels`` (the digits), ``frame``, ``DESCR``, ``filenames``.
+    """
+)
+def load_mnist_halves(parts: list[str], find: Find) -> Loaded:
+    """Load MNIST as two views: the left and the right half of each image, 392 pixels each."""
+    images, labels, _, paths = _mnist(parts, find)
     left, right = np.split(images, 2, axis=2)
     left_names, right_names = np.split(PIXELS, 2, axis=1)
-    return hand_out(
+    return Loaded(
         MNIST,
         data=left.reshape(len(images), -1),
         target=right.reshape(len(images), -1),
         feature_names=left_names.ravel().tolist(),
         target_names=right_names.ravel().tolist(),
         paths=paths,
-        return_X_y=return_X_y,
-        as_frame=as_frame,
-        labels=labels,
+        more={"labels": labels},
     )
 
 
-def load_cifar100(
-    *,
-    subset: str = "train",
-    return_X_y: bool = False,
-    as_frame: bool = False,
-    data_home: str | PathLike[str] | None = None,
-    download_if_missing: bool = True,
-) -> Bunch | tuple[Any, Any]:
+@loader_of_subsets(
+    """
+    ``data`` (uint8: red, green, blue, each 32 × 32 pixels row by row), ``target`` (the fine
+    class), ``feature_names`` (``colour_row_column``), ``target_names`` (names of the
+    classes), ``frame``, ``DESCR``, ``filenames``.
+    """
+)
+def load_cifar100(parts: list[str], find: Find) -> Loaded:
     """Load CIFAR-100: colour images, 50000 + 10000 × 3072, 100 classes.
 
     The official archive is read with an unpickler that builds arrays and nothing else. Training
     rows may also come from ``cifar100_train.npz``: the same images, in the order of the classes.
-
-    Parameters
-    ----------
-    subset : {"train", "test", "all"}, default="train"
-        Which rows; ``"all"`` is the training rows, then the test rows.
-    return_X_y : bool, default=False
-        Return ``(data, target)`` instead of a bunch.
-    as_frame : bool, default=False
-        Return pandas objects instead of arrays.
-    data_home : path-like, optional
-        Folder of the data sets, see `get_data_home`.
-    download_if_missing : bool, default=True
-        Download what is not at hand; if False, raise DatasetMissingError.
-
-    Returns
-    -------
-    Bunch or (data, target)
-        ``data`` (uint8: red, green, blue, each 32 × 32 pixels row by row), ``target`` (the fine
-        class), ``feature_names`` (``colour_row_column``), ``target_names`` (names of the
-        classes), ``frame``, ``DESCR``, ``filenames``.
     """
-    paths = locate(CIFAR100, parts_of(subset), data_home, download_if_missing)
+    paths = find(CIFAR100, parts)
     data, target, target_names = [], [], None
     for part, path in paths.items():
         npz = path.suffix == ".npz"
@@ -165,27 +97,25 @@ def load_cifar100(
         data.append(X)
         target.append(codes)
         target_names = names
-    return hand_out(
+    return Loaded(
         CIFAR100,
         data=stack(data),
         target=stack(target),
         feature_names=list(COLOURS),
         target_names=target_names or [],
         paths=paths.values(),
-        return_X_y=return_X_y,
-        as_frame=as_frame,
     )
 
 
 def _mnist(
-    subset: str, data_home: str | PathLike[str] | None, download_if_missing: bool
+    parts: list[str], find: Find
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64], list[str], list[Any]]:
     """Read images (n × 28 × 28), digits, their names, and the paths they came from."""
-    files = [f"{part} {kind}" for part in parts_of(subset) for kind in ("images", "labels")]
-    paths = locate(MNIST, files, data_home, download_if_missing)
+    files = [f"{part} {kind}" for part in parts for kind in ("images", "labels")]
+    paths = find(MNIST, files)
     data, target = [], []
     names: list[str] = []
-    for part in parts_of(subset):
+    for part in parts:
         path = paths[f"{part} images"]
         images = read_idx(read_content(path, MNIST.max_bytes), path)
         if images.shape[1:] != (SIDE, SIDE) or images.dtype != np.uint8:

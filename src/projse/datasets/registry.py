@@ -10,6 +10,10 @@ from __future__ import annotations
 from projse.datasets.dataset import Address, DataFile, DataSet
 
 LICENCE = "Licence: none known to us; ask at the source before you pass the data on."
+SNOEK = (
+    "Reference: Snoek, Worring, van Gemert, Geusebroek, Smeulders: The challenge problem for\n"
+    "automated detection of 101 semantic concepts in multimedia. ACM Multimedia, 2006.\n"
+)
 UCR = (
     "Reference: Dau, Bagnall, Kamgar, Yeh, Zhu, Gharghabi, Ratanamahatana, Keogh: The UCR time\n"
     "series archive. IEEE/CAA Journal of Automatica Sinica 6(6), 2019.\n"
@@ -20,21 +24,29 @@ UCR = (
 def _ucr(
     folder: str,
     name: str,
-    part: str,
-    of_gz: str | None = None,
-    of_content: str | None = None,
+    train: tuple[str, ...] = (),
+    test: tuple[str, ...] = (),
+    *,
     tsv_in: str | None = None,
-) -> tuple[DataFile, ...]:
-    """List the formats that a part of a UCR data set comes in, and the archive that holds it."""
-    stem = f"{folder}/{name}_{part}"
-    tsv = (Address(f"{tsv_in}/{name}_{part}.tsv", of_content),) if tsv_in else ()
-    archive = f"https://www.timeseriesclassification.com/aeon-toolkit/{name}.zip"
-    return (
-        DataFile(f"{stem}.tsv.gz", (), tuple(filter(None, (of_gz, of_content)))),
-        DataFile(f"{stem}.tsv", tsv, tuple(filter(None, (of_content,)))),
-        *(DataFile(f"{stem}.{ending}") for ending in ("ts", "txt", "arff")),
-        DataFile(f"{folder}/{name}.zip", (Address(archive),)),
-    )
+) -> dict[str, tuple[DataFile, ...]]:
+    """List the formats that the parts of a UCR data set come in, and the archive of both.
+
+    ``train`` and ``test`` are checksums, of a packed table and of its content, where known;
+    ``tsv_in`` is where the tables can be had unpacked.
+    """
+
+    def files(part: str, checksums: tuple[str, ...]) -> tuple[DataFile, ...]:
+        stem, content = f"{folder}/{name}_{part}", checksums[1:]
+        tsv = (Address(f"{tsv_in}/{name}_{part}.tsv", *content),) if tsv_in else ()
+        archive = f"https://www.timeseriesclassification.com/aeon-toolkit/{name}.zip"
+        return (
+            DataFile(f"{stem}.tsv.gz", (), checksums),
+            DataFile(f"{stem}.tsv", tsv, content),
+            *(DataFile(f"{stem}.{ending}") for ending in ("ts", "txt", "arff")),
+            DataFile(f"{folder}/{name}.zip", (Address(archive),)),
+        )
+
+    return {"train": files("TRAIN", train), "test": files("TEST", test)}
 
 
 def _mnist(file: str, official: str, of_gz: str, of_content: str) -> tuple[DataFile, ...]:
@@ -163,22 +175,18 @@ ELEVEN_TUMORS = DataSet(
 
 CROP = DataSet(
     name="Crop",
-    parts={
-        "train": _ucr(
-            "crop",
-            "Crop",
-            "TRAIN",
+    parts=_ucr(
+        "crop",
+        "Crop",
+        (
             "8023995533aac22cd536d04e2078c1c2ef0e2eb5521399b9bc8189e4d0dea7b5",
             "43977038db988d19341a476e1124978c837e6e1cbf48a4dd254622cf3dc058bf",
         ),
-        "test": _ucr(
-            "crop",
-            "Crop",
-            "TEST",
+        (
             "3067c616f54d08e1ab758a007fb1ab5aa3c6d41f6a7ce264a809a7ff2a3684de",
             "688f7a25e0617f4eef376fe49a054e03b179b11cfa28fee77e3c01f3a9e85dd2",
         ),
-    },
+    ),
     n_samples={"train": 7200, "test": 16800},
     n_features=46,
     n_targets=24,
@@ -192,10 +200,7 @@ CROP = DataSet(
 
 THORAX = DataSet(
     name="NonInvasiveFetalECGThorax1",
-    parts={
-        "train": _ucr("thorax", "NonInvasiveFetalECGThorax1", "TRAIN"),
-        "test": _ucr("thorax", "NonInvasiveFetalECGThorax1", "TEST"),
-    },
+    parts=_ucr("thorax", "NonInvasiveFetalECGThorax1"),
     n_samples={"train": 1800, "test": 1965},
     n_features=750,
     n_targets=42,
@@ -207,30 +212,22 @@ THORAX = DataSet(
     ),
 )
 
-SHAPESALL_TSV = (
-    "https://raw.githubusercontent.com/iwuqing/Time-Series-Classification-based-on-KNN/"
-    "6f961db51e2633ba46524913177c518bd03bb843/data/ShapesAll"
-)
 SHAPESALL = DataSet(
     name="ShapesAll",
-    parts={
-        "train": _ucr(
-            "shapesall",
-            "ShapesAll",
-            "TRAIN",
+    parts=_ucr(
+        "shapesall",
+        "ShapesAll",
+        (
             "4dda45787aa8f0fff19f956e7c2070a6999f0e6be627a60f726cebd999e55d6b",
             "c55ab9de74bc5cc1068ea45999a76f551b3d58f64caf66dcc3151882142d337e",
-            tsv_in=SHAPESALL_TSV,
         ),
-        "test": _ucr(
-            "shapesall",
-            "ShapesAll",
-            "TEST",
+        (
             "dddaac8b20d492ebf8abdd6f0dc43e5acfa95fc2bcede906e5e8dbf76d2ec486",
             "1a0de98184a51d4827acec26b664c2212ef0893c840ffd05495d372dffa2bfc7",
-            tsv_in=SHAPESALL_TSV,
         ),
-    },
+        tsv_in="https://raw.githubusercontent.com/iwuqing/Time-Series-Classification-based-on-KNN/"
+        "6f961db51e2633ba46524913177c518bd03bb843/data/ShapesAll",
+    ),
     n_samples={"train": 600, "test": 600},
     n_features=512,
     n_targets=60,
@@ -293,9 +290,7 @@ MEDIAMILL = DataSet(
         "(0 or 1); the challenge's first experiment.\n"
         "No checksum of these files is known to us: their shapes and labels are checked.\n\n"
         "Source: https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/multilabel.html\n"
-        "Reference: Snoek, Worring, van Gemert, Geusebroek, Smeulders: The challenge problem for\n"
-        "automated detection of 101 semantic concepts in multimedia. ACM Multimedia, 2006.\n"
-        f"{LICENCE}"
+        f"{SNOEK}{LICENCE}"
     ),
 )
 
@@ -320,9 +315,7 @@ MEDIAMILL_SUBSET = DataSet(
         "2000 of the 43907 rows of MediaMill, chosen by others in a way not documented. Results\n"
         "on it are not results on MediaMill.\n\n"
         "Source: https://github.com/YoungHJung/OnlineMLRBoostingWithVFDT, data/mediamill_reduced\n"
-        "Reference: Snoek, Worring, van Gemert, Geusebroek, Smeulders: The challenge problem for\n"
-        "automated detection of 101 semantic concepts in multimedia. ACM Multimedia, 2006.\n"
-        f"{LICENCE}"
+        f"{SNOEK}{LICENCE}"
     ),
 )
 

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from projse.exceptions import RechunkWarning, _warn_caller
+from projse.exceptions import RechunkWarning
 from projse.sources.rows import is_dask
+from projse.warn import warn_caller
 
 # By type: the attributes of a frame may be its columns.
 
@@ -94,7 +95,7 @@ def one_block_wide(value: Any, label: str) -> Any:
     """Make each block hold all columns of its rows."""
     if not _is_array(value) or value.ndim == 1 or value.numblocks[1] == 1:
         return value
-    _warn_caller(
+    warn_caller(
         f"{label} is cut into {value.numblocks[1]} blocks of columns; they are put together, which "
         "moves rows between workers. Rechunk it to one block of columns: "
         f"{label}.rechunk({{1: -1}}).",
@@ -122,7 +123,7 @@ def cut_like_x(X: Any, Y: Any, weight: Any) -> tuple[Any, Any, Any]:
         if tuple(n for n in value.chunks[0] if n) == rows:
             return value.rechunk({0: rows}) if rows else value
         if distributed:
-            _warn_caller(
+            warn_caller(
                 f"X and {label} are cut into different blocks of rows ({_sizes(X.chunks[0])} and "
                 f"{_sizes(value.chunks[0])}); {label} is cut anew to match, which moves rows "
                 "between workers. Give them the same blocks.",

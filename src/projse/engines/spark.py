@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from projse.engines.reduction import FAN_IN, Layout, Part, Reduction, merge, reduce_partition
-from projse.sources.arrow_rows import ARRAY, PLAIN, VECTOR, Block, chunks, labels, matrix
+from projse.sources.arrow_columns import ARRAY, PLAIN, VECTOR, Block, labels, matrix
+from projse.sources.batches import chunks
 
 SCHEMA = "partition bigint, error string, result binary"
 

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
 
+from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress, with_callbacks
+from projse.moments.options import SourceOptions
 from projse.moments.stream import Report, SourceProgress, sum_source
 from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Task, reference_columns
-from projse.sources.columns import Request
 from projse.sources.targets import warn_many_classes
 
 
-class FitSourceMixin:
-    """Adds ``fit_source`` to an estimator that has ``fit_moments``."""
+class FitSourceMixin(FitMomentsMixin):
+    """Adds ``fit_source``."""
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit_source(
@@ -72,55 +72,42 @@ class FitSourceMixin:
         -------
         self : object
         """
-        estimator: Any = self
-        check_parameters(estimator)
-        if callable(estimator.kernel):
-            raise ValueError(
-                "A callable kernel needs all rows at once: use fit, or a built-in kernel."
-            )
-        if with_xx not in (True, False, "auto"):
-            raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
-        request = Request.of(
-            targets,
-            features,
-            exclude,
-            weight,
-            class_target,
-            estimator.target_type,
-            missing,
-            numeric_only,
-        )
-        fit_progress = FitProgress(estimator)
-        with all_or_nothing(estimator):
+        check_parameters(self)
+        self._refuse_callable_kernel()
+        columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
+        options = SourceOptions(*columns, with_xx, format, state, state_by)
+        fit_progress = FitProgress(self)
+        with all_or_nothing(self):
             moments = sum_source(
                 source,
-                request,
-                with_xx=with_xx if with_xx != "auto" else partial(keeps_products, estimator),
-                format=format,
-                state=state,
-                state_by=state_by,
-                n_jobs=estimator.n_jobs,
-                batch_size=estimator.batch_size,
-                progress=_both(progress, fit_progress.phase("rows")),
+                options,
+                self.target_type,
+                self.n_jobs,
+                self.batch_size,
+                _both(progress, fit_progress.phase("rows")),
+                needs_products=self._needs_products_of,
             )
             if class_target is None:
-                warn_many_classes(moments.classes, moments.n_samples, estimator.target_type)
+                warn_many_classes(moments.classes, moments.n_samples, self.target_type)
             fit_progress.phase("picks")
-            estimator.fit_moments(moments)
+            self.fit_moments(moments)
         fit_progress.end()
         return self
 
+    def _needs_products_of(self, first: Moments) -> bool:
+        task = Task.of(self, first.n_x, first.feature_names, first.one_view)
+        return needs_products(task, first)
 
-def keeps_products(estimator: Any, first: Moments) -> bool:
+
+def needs_products(task: Task, first: Moments) -> bool:
     """Tell from the first rows whether a selection may condition on picks.
 
     More rows can only add directions to the references: where the first rows have enough of them
     for all picks, the products of the candidates are not needed.
     """
-    task = Task.of(estimator, first.n_x, first.feature_names, first.one_view)
     if first.n_x <= KEPT_COLUMNS and task.needs_products(max(_rank(first), 1)):
         return True
-    return task.needs_products(reference_columns(first, estimator.center))
+    return task.needs_products(reference_columns(first, task.spec.center))
 
 
 def _rank(moments: Moments) -> int:

@@ -6,7 +6,6 @@ Long because it is one class with all that scikit-learn asks of an estimator, do
 from __future__ import annotations
 
 from collections.abc import Callable
-from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -15,23 +14,13 @@ from sklearn.base import BaseEstimator
 
 from projse.estimators.fit_elsewhere import FitElsewhereMixin
 from projse.estimators.fit_source import FitSourceMixin
-from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
-from projse.estimators.selector import RowSelector
-from projse.exceptions import (
-    ProductsMissingError,
-    ProductsMissingWarning,
-    RankExhaustedWarning,
-    _warn_caller,
-)
-from projse.moments.check import check_moments
 from projse.moments.in_memory import moments_of
-from projse.moments.sums import Moments
-from projse.search.task import KEPT_COLUMNS, Outcome, Task, reference_columns
+from projse.search.task import reference_columns
 from projse.sources.covariates import append_covariates
-from projse.sources.rows import Rows, is_dask
-from projse.sources.targets import warn_many_classes
+from projse.sources.rows import is_dask
 
 Array = NDArray[Any]
 
@@ -39,7 +28,6 @@ Array = NDArray[Any]
 class ProjSe(
     FitSourceMixin,
     FitElsewhereMixin,
-    RowSelector,
     CallbackSupportMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
@@ -255,10 +243,7 @@ class ProjSe(
         self : object
         """
         check_parameters(self)
-        if callable(self.kernel):
-            raise ValueError(
-                "A callable kernel needs all rows at once: use fit, or a built-in kernel."
-            )
+        self._refuse_callable_kernel()
         with all_or_nothing(self):
             first = not hasattr(self, "moments_")
             if first and hasattr(self, "selected_"):
@@ -285,118 +270,3 @@ class ProjSe(
             )
             self._add_moments(batch, y)
         return self
-
-    def _add_moments(
-        self, batch: Moments, y: Any, again: Callable[[], Moments] | None = None
-    ) -> None:
-        """Add moments to those seen so far, and select anew.
-
-        ``again`` sums the first batch once more, with the products of the candidates.
-        """
-        total = self.moments_ + batch if hasattr(self, "moments_") else batch
-        warn_many_classes(total.classes, total.n_samples, self.target_type, y)
-        outcome = self._task(total.one_view).on_moments(total, provisional=True)
-        if outcome.lacks_products and again is not None and total.n_x <= KEPT_COLUMNS:
-            total = again()
-            outcome = self._task(total.one_view).on_moments(total, provisional=True)
-        # Fewer rows than references: their rank is that of the rows, and grows.
-        if outcome.lacks_products and total.n_samples > total.n_y + 1:
-            raise ProductsMissingError(
-                f"partial_fit made {len(outcome.selection.indices)} picks; for more, the products "
-                "of the candidates with each other are needed, and the rows so far were summed "
-                "without them. Begin with partial_fit instead of fit, sum Moments with "
-                "with_xx=True for fit_moments, or use exhausted='stop'."
-            )
-        self._keep_moments(total)
-        self._store(outcome, quiet=True)
-
-    def fit_moments(self, moments: Moments) -> Self:
-        """Select from moments alone, wherever they were summed.
-
-        Parameters
-        ----------
-        moments : Moments
-
-        Returns
-        -------
-        self : object
-        """
-        check_parameters(self)
-        if not isinstance(moments, Moments):
-            raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
-        try:
-            check_moments(moments, definite=False)
-        except ValueError as error:
-            raise ValueError(f"moments cannot be those of any rows: {error}.") from error
-        if moments.n_samples < 2:
-            raise ValueError(
-                f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
-            )
-        with all_or_nothing(self):
-            remember_columns(self, moments.n_x, moments.feature_names)
-            self._fit_moments(moments)
-        return self
-
-    def _fit_moments(
-        self,
-        moments: Moments,
-        *,
-        quiet: bool = False,
-        again: Callable[[], Moments] | None = None,
-    ) -> None:
-        """Select from moments of columns that are remembered.
-
-        ``again`` makes another pass, with the products of the candidates.
-        """
-        task = self._task(moments.one_view)
-        outcome = task.on_moments(moments)
-        if outcome.lacks_products and again is not None and task.n_x <= KEPT_COLUMNS:
-            moments = again()
-            outcome = task.on_moments(moments)
-        self._keep_moments(moments)
-        self._store(outcome, quiet=quiet)
-
-    def _fit_rows(self, rows: Rows) -> None:
-        """Select from rows that were checked before, quietly."""
-        remember_columns(self, rows.X.shape[1], rows.feature_names)
-        outcome = self._task(rows.Y is None).on_rows(rows)
-        self._keep_moments(outcome.moments)
-        self._store(outcome, quiet=True)
-
-    def _task(self, one_view: bool) -> Task:
-        return Task.of(self, self.n_features_in_, self._feature_names(), one_view)
-
-    def _keep_moments(self, moments: Moments | None) -> None:
-        if moments is not None:
-            self.moments_ = copy(moments)  # which the caller may go on updating
-        elif hasattr(self, "moments_"):
-            del self.moments_
-
-    def _store(self, outcome: Outcome, *, quiet: bool = False) -> None:
-        selection, wanted = outcome.selection, outcome.plan.n_features
-        n = self.n_features_in_
-        selected = np.asarray(selection.indices, dtype=np.intp)
-        self.selected_ = selected
-        self.scores_ = np.asarray(selection.scores, dtype=np.float64)
-        self.correlations_ = np.sqrt(self.scores_)
-        self.margins_ = np.asarray(selection.margins, dtype=np.float64)
-        self.pvalues_ = np.asarray(selection.pvalues, dtype=np.float64)
-        self.rounds_ = np.asarray(selection.rounds, dtype=np.intp)
-        self.support_ = np.zeros(n, dtype=bool)
-        self.support_[selected] = True
-        self.ranking_ = np.full(n, len(selected) + 1, dtype=np.intp)
-        self.ranking_[selected] = np.arange(1, len(selected) + 1)
-        self.reference_rank_ = selection.reference_rank
-        if quiet:
-            return
-        asked = outcome.plan.significance is None
-        if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
-            why, kind = "nothing that is left adds to them", RankExhaustedWarning
-            if outcome.lacks_products:
-                kind = ProductsMissingWarning
-                why = (
-                    "to look for more, given these, the moments would need the products of the "
-                    "candidates (with_xx=True)"
-                )
-            of_wanted = f" of {wanted}" if asked else ""
-            _warn_caller(f"Selected {len(selected)}{of_wanted} variables: {why}.", kind)

@@ -19,7 +19,7 @@ from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
-from projse.exceptions import NothingSelectedWarning, ProductsMissingWarning, _warn_caller
+from projse.exceptions import NothingSelectedWarning, ProductsMissingWarning
 from projse.metrics.stability import nogueira_stability, relevance_stability
 from projse.moments.blocks import StackedMoments, moments_of_blocks
 from projse.moments.resample import deal, draw_counts, draw_rows, generator, group_codes, share
@@ -27,6 +27,7 @@ from projse.moments.sums import Moments
 from projse.parameters import is_number, is_whole
 from projse.search.task import KEPT_COLUMNS, Outcome, Task, reference_columns
 from projse.sources.rows import Rows
+from projse.warn import warn_caller
 
 Array = NDArray[Any]
 Fit = tuple[Array, Array]
@@ -299,7 +300,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
     def _fits(self, outcomes: list[Outcome]) -> list[Fit]:
         n_short = sum(outcome.lacks_products for outcome in outcomes)
         if n_short:
-            _warn_caller(
+            warn_caller(
                 f"{n_short} of {len(outcomes)} resamples made fewer picks than asked for: to look "
                 "for more, the moments would need the products of the candidates (with_xx=True).",
                 ProductsMissingWarning,
@@ -363,7 +364,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         margin = 2 * self.threshold - 1
         self.expected_false_ = q**2 / (margin * n) if margin > 0 else float("inf")
         if not self.support_.any():
-            _warn_caller(
+            warn_caller(
                 f"No variable is stable: the most frequent one is in "
                 f"{self.selection_frequencies_.max():.2g} of the resamples, and "
                 f"threshold={self.threshold} is asked for. Lower the threshold, raise "

@@ -1,18 +1,14 @@
-"""Canonical correlations between two sets of variables, from their Gram matrices."""
+"""Canonical correlations between two sets of variables, of rows."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
-from projse.kernels.routes import KernelSpec, from_moments
+from projse.metrics.canonical_blocks import CanonicalBlocks
 from projse.moments.sums import Moments
-from projse.search.factor import factor
-
-Array = NDArray[Any]
 
 
 def canonical_correlations(
@@ -42,8 +38,8 @@ def canonical_correlations(
 
     Notes
     -----
-    One pass over the rows, then ``O(n_x³ + n_y³)``. Columns are brought to unit norm, and
-    directions whose share of the largest eigenvalue is within rounding are dropped. Nearly
+    One pass over the rows, then ``O(n_x³ + n_y³)``. Columns are brought to unit norm; one of which
+    the columns before it leave nothing but rounding is dropped. Nearly
     dependent columns (condition number κ of the unit-norm columns) cost digits: the error is about
     κ² times the unit roundoff.
 
@@ -75,36 +71,4 @@ def canonical_correlations(
             f"X and Y have {moments.n_samples} row(s) of non-zero weight; correlations need at "
             "least 2."
         )
-    gram = from_moments(moments, KernelSpec(center=center))
-    live = np.flatnonzero(gram.alive)
-    found = correlations_between(gram.x_rows(live, live), gram.yy, gram.block(live), eps=gram.eps)
-    correlations = np.zeros(min(moments.n_x, moments.n_y))
-    correlations[: len(found)] = found
-    return correlations
-
-
-def correlations_between(xx: Array, yy: Array, yx: Array, *, eps: float) -> Array:
-    """Read canonical correlations off Gram matrices of unit-norm variables.
-
-    Parameters
-    ----------
-    xx, yy : ndarray of shape (n_x, n_x), (n_y, n_y)
-    yx : ndarray of shape (n_y, n_x)
-    eps : float
-        Unit roundoff of the entries, for the rank rule of :func:`projse.search.coordinates.factor`.
-
-    Returns
-    -------
-    ndarray of shape (min(rank_x, rank_y),)
-        Descending, in [0, 1]; empty where one side has no variables.
-
-    Notes
-    -----
-    Singular values of ``F_Y K_YX F_Xᵀ``: two eigendecompositions and an SVD. At rank loss the
-    missing directions are dropped.
-    """
-    x_factor, y_factor = factor(xx, eps=eps), factor(yy, eps=eps)
-    if not (x_factor.rank and y_factor.rank):
-        return np.empty(0)
-    between = y_factor.F @ yx @ x_factor.F.T
-    return np.clip(scipy.linalg.svdvals(between, check_finite=False), 0.0, 1.0)
+    return CanonicalBlocks(moments, center).all(moments.n_x, moments.n_y)

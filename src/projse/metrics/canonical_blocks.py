@@ -1,4 +1,4 @@
-"""Canonical correlations of growing sets of variables, from second moments alone.
+"""Canonical correlations of sets of variables and of all their beginnings, from moments alone.
 
 With both sets whitened in order, those of the first i and the first j variables are the singular
 values of the leading i × j block of one matrix.
@@ -14,6 +14,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from projse.kernels.gram import gram_of
+from projse.kernels.rank import default_tol
 from projse.metrics.whitening import ordered_whitening
 from projse.moments.sums import Moments
 from projse.moments.views import second_moments
@@ -39,6 +41,15 @@ class HeldOut:
         return float(np.clip(u @ self.xy[:i, :j] @ v / np.sqrt(x_norm * y_norm), -1.0, 1.0))
 
 
+def _whitening(C: Array, squared_norms: Array, eps: float) -> Array:
+    """Whiten in order, down to the directions that rounding puts in doubt."""
+    alive = squared_norms > 0
+    C = np.where(np.outer(alive, alive), C, 0.0)
+    unit = 1 / np.sqrt(np.where(alive, squared_norms, 1.0))
+    largest = float(scipy.linalg.eigvalsh(C * np.outer(unit, unit), check_finite=False)[-1])
+    return ordered_whitening(C, tol=default_tol(len(C), eps) * largest)
+
+
 class CanonicalBlocks:
     """Canonical correlations of the first i variables of X with the first j of Y.
 
@@ -53,21 +64,29 @@ class CanonicalBlocks:
     """
 
     def __init__(self, moments: Moments, center: bool, held_out: Moments | None = None) -> None:
-        xx, xy, yy = second_moments(moments, center)
-        X, Y = ordered_whitening(xx, moments.eps), ordered_whitening(yy, moments.eps)
-        self.M = X @ xy @ Y.T
+        gram = gram_of(moments, center)
+        assert gram.x_rows is not None
+        everything = np.arange(gram.n_x)
+        X = _whitening(gram.x_rows(everything, None), gram.xx_diag, gram.eps)
+        Y = _whitening(gram.yy, np.diag(gram.yy), gram.eps)
+        self.M = X @ gram.block(everything).T @ Y.T
+        # Triangular: a variable that adds a direction has it on the diagonal.
+        self._x_adds, self._y_adds = np.diag(X) != 0, np.diag(Y) != 0
         self.held_out: HeldOut | None = None
         if held_out is not None:
             xx, xy, yy = second_moments(held_out, center)
             self.held_out = HeldOut(X @ xx @ X.T, X @ xy @ Y.T, Y @ yy @ Y.T)
 
     def all(self, i: int, j: int) -> Array:
-        """Return all ``min(i, j)`` canonical correlations, largest first."""
+        """Return all ``min(i, j)`` canonical correlations, largest first; 0 for missing ones."""
         U, values, Vt = np.linalg.svd(self.M[:i, :j], full_matrices=False)
+        rank = min(np.count_nonzero(self._x_adds[:i]), np.count_nonzero(self._y_adds[:j]))
+        values[rank:] = 0.0
         if self.held_out is None:
             return np.clip(values, 0.0, 1.0)
-        pairs = zip(U.T, Vt, strict=True)
-        return np.array([self.held_out.correlation(u, v) for u, v in pairs])
+        for k, (u, v) in enumerate(zip(U.T[:rank], Vt[:rank], strict=True)):
+            values[k] = self.held_out.correlation(u, v)
+        return values
 
     def first(self, x_sizes: Sequence[int], y_sizes: Sequence[int]) -> Array:
         """Return the first canonical correlation of every pair of sizes, shape (n_x, n_y).

@@ -43,7 +43,8 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
     """
     train, test = restricted(train, selected), restricted(test, selected)
     xx, xy, _ = second_moments(train, center)
-    T = ordered_whitening(xx, train.eps)
+    # What is left of a variable must have digits of its own: other rows are judged by it.
+    T = ordered_whitening(xx, tol=train.eps ** (2 / 3))
     B = T @ xy
     # Second moments of the test rows about the means of the training rows, or about zero.
     assert test.xx is not None and test.yy is not None

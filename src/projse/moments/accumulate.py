@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.moments.row_sums import BlockSum, ClassSum, RowSum, Sums
+from projse.moments.row_sums import BatchSum, BlockSum, ClassSum, Operands, RowSum, Sums
 from projse.sources.batch_size import BATCH_BYTES, small_depth
 from projse.threads import effective_n_threads, ordered_map
 
@@ -156,14 +156,14 @@ def accumulate_dense(
     n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // (2 if block else 4)))
     edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [n_rows]
 
-    def row_sum(columns: slice) -> RowSum | BlockSum | ClassSum:
+    def row_sum(columns: slice) -> BatchSum:
         # All of C_XX takes each tile with the columns from its first one on: half the products.
         used = slice(columns.start, p) if with_xx else columns
         shift = None if x_shift is None else x_shift[used]
+        rows = Operands(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
         if order is not None and codes is not None:
-            return ClassSum(X[:, used], codes, weight, order, shift, dtype, batch_size)
-        kind = BlockSum if block else RowSum
-        return kind(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
+            return ClassSum(rows, codes, order)
+        return BlockSum(rows) if block else RowSum(rows)
 
     if wide:
         total = Sums.zeros(p, q, with_xx)
@@ -182,7 +182,7 @@ def accumulate_dense(
             for columns in tiles:
                 total.xx[columns, columns.stop :] = total.xx[columns.stop :, columns].T
     else:
-        idle: list[RowSum | BlockSum | ClassSum] = []
+        idle: list[BatchSum] = []
 
         def stripe(i: int) -> Sums:
             # One for each thread: new memory costs as much as the rows that fit in it.

@@ -23,7 +23,7 @@ from projse.moments.resample import deal, generator, group_codes
 from projse.moments.rounding import refuse_vanishing_squares
 from projse.moments.sparse_products import centred_yx
 from projse.moments.sums import Moments
-from projse.parameters import is_whole
+from projse.parameters import check_pass_options, is_whole
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.targets import column_names
 from projse.threads import effective_n_threads, ordered_map
@@ -81,6 +81,7 @@ def block_moments(
     >>> sorted(stable.selected_.tolist())
     [3, 8]
     """
+    check_pass_options(n_jobs, batch_size, with_xx)
     if n_blocks is None and is_dask(X):
         if groups is not None:
             raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")

@@ -13,8 +13,7 @@ An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its thr
 was read must fit together, and be possible as moments of some rows, before it is handed out
 (:mod:`projse.moments.check`: one read of the arrays, and for up to 512 variables a Cholesky
 factorisation).
-The file is written under a temporary name in the same folder, flushed to disk, and then renamed:
-a reader sees the old file or the new one, never a part.
+A reader sees the old file or the new one, never a part (:mod:`projse.atomic`).
 """
 
 from __future__ import annotations
@@ -22,16 +21,15 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
-import secrets
 import struct
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import scipy.sparse as sp
 
+from projse.atomic import Draft
 from projse.exceptions import MomentsFileError
 from projse.moments.check import check_moments
 
@@ -58,27 +56,20 @@ CSC_PARTS = ("data", "indices", "indptr")
 def write_moments(moments: Moments, path: str | PathLike[str]) -> None:
     """Write ``moments`` to ``path``, atomically."""
     path = Path(path)
-    temporary = path.with_name(f".projse-{secrets.token_hex(8)}.part")
-    try:
-        # Unlike tempfile's, this file has the permissions that the user's umask gives.
-        with temporary.open("xb") as raw:
-            _write(moments, raw)
-            raw.flush()
-            os.fsync(raw.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+    with Draft(path.parent) as draft:
+        write_moments_to(draft.file, moments)
+        draft.publish(path)
 
 
 def moments_to_bytes(moments: Moments) -> bytes:
     """Return what a file of these moments would hold."""
     buffer = io.BytesIO()
-    _write(moments, buffer)
+    write_moments_to(buffer, moments)
     return buffer.getvalue()
 
 
-def _write(moments: Moments, raw: Any) -> None:
+def write_moments_to(raw: BinaryIO, moments: Moments) -> bytes:
+    """Write ``moments`` to an open file; return their checksum, the last bytes of it."""
     arrays: list[tuple[str, Any]] = []
     for name in ARRAYS:
         value = getattr(moments, name)
@@ -104,7 +95,9 @@ def _write(moments: Moments, raw: Any) -> None:
     file.write(MAGIC + PREFIX.pack(VERSION, len(text)) + text)
     for _, value in arrays:
         np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
-    raw.write(file.digest())
+    digest = file.digest()
+    raw.write(digest)
+    return digest
 
 
 def read_moments(path: str | PathLike[str]) -> Moments:

@@ -142,22 +142,53 @@ def _blas_ready(array: Array) -> bool:
     return bool(unit and array.flags.aligned)
 
 
-class RowSum:
+@dataclass(frozen=True)
+class Operands:
+    """Rows to multiply, what is subtracted from them, and how they are cut.
+
+    Attributes
+    ----------
+    X : ndarray or BlockedRows of shape (n_rows, n_x)
+    Y : ndarray, BlockedRows or CSR array of shape (n_rows, n_y), or None
+    weight : ndarray of shape (n_rows,), or None
+    x_shift, y_shift : ndarray, or None
+    dtype : dtype
+        Of the products within a batch.
+    batch_size : int
+    """
+
+    X: Any
+    Y: Any
+    weight: Array | None
+    x_shift: Array | None
+    y_shift: Array | None
+    dtype: np.dtype[Any]
+    batch_size: int
+
+    @property
+    def most_rows(self) -> int:
+        """Rows of the largest batch."""
+        return min(self.batch_size, max(self.X.shape[0], 1))
+
+
+class BatchSum:
     """Adds runs of rows to sums, batch by batch, in float64 whatever the products are in."""
 
-    def __init__(
-        self,
-        X: Array,
-        Y: Array | sp.csr_array | None,
-        weight: Array | None,
-        x_shift: Array | None,
-        y_shift: Array | None,
-        dtype: np.dtype[Any],
-        batch_size: int,
-    ) -> None:
-        size = min(batch_size, max(X.shape[0], 1))
-        self.weight, self.dtype, self.batch_size = weight, dtype, batch_size
-        self.x_stacks = _Stacks(X, x_shift, dtype, size)
+    def __init__(self, rows: Operands) -> None:
+        self.weight, self.dtype, self.batch_size = rows.weight, rows.dtype, rows.batch_size
+
+    def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
+        """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
+        raise NotImplementedError
+
+
+class RowSum(BatchSum):
+    """Adds rows as they lie in an array, by row or by column."""
+
+    def __init__(self, rows: Operands) -> None:
+        super().__init__(rows)
+        Y, dtype, size = rows.Y, rows.dtype, rows.most_rows
+        self.x_stacks = _Stacks(rows.X, rows.x_shift, dtype, size)
         self.sparse_y = self.y_stacks = None
         self.with_ones = False
         if sp.issparse(Y):
@@ -165,7 +196,7 @@ class RowSum:
         elif Y is not None:
             # Thin references that do not lie by row are copied in any case.
             self.with_ones = Y.shape[1] <= THIN_COLUMNS and Y.strides[0] < Y.strides[1]
-            self.y_stacks = _Stacks(Y, y_shift, dtype, size, with_ones=self.with_ones)
+            self.y_stacks = _Stacks(Y, rows.y_shift, dtype, size, with_ones=self.with_ones)
         self.ones = np.ones(size, dtype=dtype)
         self.work: _Work | None = None
 
@@ -289,28 +320,21 @@ class _Work:
         return np.matmul(left.T, y, out=self.square)
 
 
-class BlockSum:
+class BlockSum(BatchSum):
     """Adds rows that lie in blocks (:class:`projse.sources.blocked_rows.BlockedRows`).
 
     A batch is a stack of whole blocks, (n, rows, columns), and one call multiplies all of it.
     """
 
-    def __init__(
-        self,
-        X: Any,
-        Y: Any,
-        weight: Array | None,
-        x_shift: Array | None,
-        y_shift: Array | None,
-        dtype: np.dtype[Any],
-        batch_size: int,
-    ) -> None:
-        self.weight, self.dtype, self.batch_size = weight, dtype, batch_size
-        self.block = min(X.block_rows, batch_size)
-        size = min(batch_size, max(X.shape[0], 1))
-        self.x_stacks = _Stacks(X, x_shift, dtype, size)
-        # References that come along are put beside a column of ones: one product then gives all.
-        self.y_stacks = None if Y is None else _Stacks(Y, y_shift, dtype, size, with_ones=True)
+    def __init__(self, rows: Operands) -> None:
+        super().__init__(rows)
+        dtype, size = rows.dtype, rows.most_rows
+        self.block = min(rows.X.block_rows, rows.batch_size)
+        self.x_stacks = _Stacks(rows.X, rows.x_shift, dtype, size)
+        self.y_stacks: _Stacks | None = None
+        if rows.Y is not None:
+            # References that come along lie beside a column of ones: one product gives all.
+            self.y_stacks = _Stacks(rows.Y, rows.y_shift, dtype, size, with_ones=True)
         self.ones = np.ones((1, 1, size), dtype=dtype)
 
     def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
@@ -372,23 +396,15 @@ def _block_squares(x: Array, w: Array | None) -> Array:
     return np.matmul(weighted[:, :, None], columns[..., None])[..., 0, 0].sum(axis=0)
 
 
-class ClassSum:
-    """Adds rows that are in the order of their classes: a product with indicators is their sum."""
+class ClassSum(BatchSum):
+    """Adds rows in the ``order`` of their classes: a product with indicators is their sum."""
 
-    def __init__(
-        self,
-        X: Array,
-        codes: Array,
-        weight: Array | None,
-        order: Array,
-        shift: Array | None,
-        dtype: np.dtype[Any],
-        batch_size: int,
-    ) -> None:
-        self.X, self.codes, self.weight, self.order = X, codes, weight, order
-        self.shift, self.dtype, self.batch_size = shift, dtype, batch_size
-        self.buffer = np.empty((min(batch_size, len(order)), X.shape[1]), dtype=dtype)
-        self.work = np.empty(self.buffer.size, dtype=dtype)
+    def __init__(self, rows: Operands, codes: Array, order: Array) -> None:
+        super().__init__(rows)
+        self.X, self.codes, self.order, self.shift = rows.X, codes, order, rows.x_shift
+        shape = min(rows.batch_size, len(order)), rows.X.shape[1]
+        self.buffer = np.empty(shape, dtype=rows.dtype)
+        self.work = np.empty(self.buffer.size, dtype=rows.dtype)
 
     def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
         """Add the rows from ``start`` to ``stop`` of the order; sums of Y alone only ``with_y``."""

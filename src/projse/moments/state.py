@@ -27,7 +27,6 @@ import hashlib
 import json
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,8 +35,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from projse.atomic import TEMPORARY, Draft, write_whole
 from projse.exceptions import MomentsFileError, StateError
-from projse.moments.file import DIGEST_SIZE, moments_from_bytes
+from projse.moments.file import DIGEST_SIZE, moments_from_bytes, write_moments_to
 from projse.moments.sums import Moments
 from projse.sources.columns import MISSING, Columns, Request, choose
 from projse.sources.parts import Part
@@ -47,7 +47,6 @@ LAYOUT = 2
 
 ENTRY = re.compile(r"[0-9a-f]{24}\.json")
 MOMENTS = re.compile(r"[0-9a-f]{24}-[0-9a-f]{24}\.moments")
-TEMPORARY = re.compile(r"\.projse-[0-9a-f]{16}\.part")
 CHECKSUM = re.compile(r"[0-9a-f]{64}")
 HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 
@@ -219,17 +218,9 @@ class StateFolder:
 
     def _save(self, place: str, moments: Moments) -> str:
         """Write moments under the name that their checksum gives them; return the checksum."""
-        temporary = _temporary(self.files)
-        try:
-            moments.save(temporary)
-            with temporary.open("rb") as file:
-                file.seek(-DIGEST_SIZE, os.SEEK_END)
-                checksum = file.read().hex()
-            os.replace(temporary, self.files / f"{place}-{checksum[:24]}.moments")
-        except BaseException:
-            with contextlib.suppress(OSError):
-                temporary.unlink(missing_ok=True)
-            raise
+        with Draft(self.files) as draft:
+            checksum = write_moments_to(draft.file, moments).hex()
+            draft.publish(self.files / f"{place}-{checksum[:24]}.moments")
         return checksum
 
     def _refuse_foreign(self) -> None:
@@ -390,22 +381,8 @@ def _remove(path: Path) -> None:
             path.unlink()
 
 
-def _temporary(folder: Path) -> Path:
-    return folder / f".projse-{secrets.token_hex(8)}.part"
-
-
 def _write_json(path: Path, plain: dict[str, Any]) -> None:
-    temporary = _temporary(path.parent)
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            json.dump(plain, file)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
+    write_whole(path, json.dumps(plain).encode())
 
 
 def _read_json(path: Path, most: int) -> dict[str, Any] | None:

@@ -19,6 +19,7 @@ import scipy.sparse as sp
 
 from projse.exceptions import MomentsFileError, SourceError
 from projse.moments.in_memory import moments_of
+from projse.moments.options import SourceOptions
 from projse.moments.state import Entry, StateFolder
 from projse.moments.sums import Moments, keeps_products
 from projse.parameters import check_pass_options
@@ -147,53 +148,42 @@ def moments_from(
     >>> ProjSe(1).fit_moments(moments).selected_.tolist()
     [2]
     """
-    if with_xx not in (True, False, "auto"):
-        raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
-    check_pass_options(n_jobs, batch_size)
-    request = Request.of(
-        targets, features, exclude, weight, class_target, target_type, missing, numeric_only
-    )
-    return sum_source(
-        source,
-        request,
-        with_xx=with_xx,
-        format=format,
-        state=state,
-        state_by=state_by,
-        n_jobs=n_jobs,
-        batch_size=batch_size,
-        progress=progress,
-    )
+    columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
+    options = SourceOptions(*columns, with_xx, format, state, state_by)
+    return sum_source(source, options, target_type, n_jobs, batch_size, progress)
 
 
 def sum_source(
     source: Any,
-    request: Request,
+    options: SourceOptions,
+    target_type: str,
+    n_jobs: int | None,
+    batch_size: int | None,
+    progress: Report | None,
     *,
-    with_xx: bool | str | NeedsProducts = "auto",
-    format: str | None = None,
-    state: Any = None,
-    state_by: str = "time",
-    n_jobs: int | None = None,
-    batch_size: int | None = None,
-    progress: Report | None = None,
+    needs_products: NeedsProducts | None = None,
 ) -> Moments:
-    """Sum a source; ``with_xx`` may be a function of the first chunk's moments."""
-    if state_by not in ("time", "content"):
-        raise ValueError(f"state_by={state_by!r} is not 'time' or 'content'.")
-    parts = open_source(source, format=format, target_type=request.target_type)
+    """Sum a source; ``needs_products`` settles ``with_xx="auto"`` by the first chunk's moments."""
+    check_pass_options(n_jobs, batch_size, options.with_xx)
+    request = options.request(target_type)
+    state, with_xx = options.state, options.with_xx
+    if options.state_by not in ("time", "content"):
+        raise ValueError(f"state_by={options.state_by!r} is not 'time' or 'content'.")
+    parts = open_source(source, format=options.format, target_type=target_type)
     if state is not None and any(part.path is None for part in parts):
         raise ValueError(
             "state keeps the sums of files, and this source is none; pass paths, or leave it out."
         )
-    if state is not None and callable(with_xx):
-        with_xx = partial(_keeps_for_later, with_xx)
+    products: bool | str | NeedsProducts = with_xx
+    if with_xx == "auto" and needs_products is not None:
+        later = state is not None
+        products = partial(_keeps_for_later, needs_products) if later else needs_products
     with ExitStack() as stack:
         folder = None
         if state is not None:
-            folder = stack.enter_context(StateFolder(state, content=state_by == "content"))
+            folder = stack.enter_context(StateFolder(state, content=options.state_by == "content"))
         columns = _columns(parts, request, folder)
-        multiplier = stack.enter_context(_Multiplier(with_xx, n_jobs, batch_size))
+        multiplier = stack.enter_context(_Multiplier(products, n_jobs, batch_size))
         run = _Run(parts, request, columns, folder, multiplier, progress)
         total = run.total()
     if total is None:

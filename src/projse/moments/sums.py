@@ -130,9 +130,7 @@ class Moments:
         from projse.moments.in_memory import moments_of
         from projse.moments.partitions import moments_elsewhere
 
-        if with_xx not in (True, False, "auto"):
-            raise ValueError(f"with_xx={with_xx!r} is not True, False or 'auto'.")
-        check_pass_options(n_jobs, batch_size)
+        check_pass_options(n_jobs, batch_size, with_xx)
         if is_dask(X, Y, sample_weight):
             options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
             remote = DaskRows.of(X, Y, sample_weight)

@@ -6,7 +6,7 @@ pyarrow is imported where it is needed: importing this module costs nothing.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.exceptions import SourceError
+from projse.sources.arrow_columns import coded, common_dtype, numbers
 from projse.sources.blocked_rows import BlockedRows, block_rows, fill
 from projse.sources.columns import Columns, Field
 from projse.sources.rows import Rows
@@ -28,40 +29,8 @@ CHUNK_BYTES = 1 << 25
 
 CHUNK_ROWS = (1024, 1 << 18)
 
-
-def field_of(column: Any, *, by_default: bool = True) -> Field:
-    """Describe a field of an Arrow schema."""
-    import pyarrow.types as t
-
-    kind, categorical = "other", False
-    dtype: np.dtype[Any] | None = None
-    arrow_type = column.type
-    while True:
-        if t.is_dictionary(arrow_type):
-            categorical, arrow_type = True, arrow_type.value_type
-        elif t.is_run_end_encoded(arrow_type):
-            arrow_type = arrow_type.value_type
-        elif hasattr(arrow_type, "storage_type"):
-            arrow_type = arrow_type.storage_type
-        else:
-            break
-    if t.is_boolean(arrow_type):
-        kind, dtype = "bool", np.dtype(np.uint8)
-    elif t.is_float16(arrow_type):
-        kind, dtype = "number", np.dtype(np.float32)
-    elif t.is_integer(arrow_type) or t.is_floating(arrow_type):
-        kind, dtype = "number", np.dtype(arrow_type.to_pandas_dtype())
-    elif t.is_decimal(arrow_type):
-        kind, dtype = "number", np.dtype(np.float64)
-    elif t.is_null(arrow_type):
-        kind, dtype = "null", np.dtype(np.float64)
-    elif any(
-        is_text(arrow_type)
-        for is_text in (t.is_string, t.is_large_string, getattr(t, "is_string_view", t.is_string))
-    ):
-        kind = "text"
-    index = column.name.startswith("__index_level_") and column.name.endswith("__")
-    return Field(column.name, kind, str(column.type), dtype, categorical, by_default and not index)
+JOINED_BYTES = 1 << 22
+"""Batches on a worker are joined until they hold this much: a pass has a price of its own."""
 
 
 def chunk_rows(n_x: int, n_y: int, itemsize: int) -> int:
@@ -74,14 +43,31 @@ def chunk_rows(n_x: int, n_y: int, itemsize: int) -> int:
 def chunk_shape(fields: Sequence[Field], columns: Columns) -> tuple[int, int]:
     """Return the number of blocks of a chunk, and the rows of a block."""
     types = {f.name: f for f in fields}
-    dtypes = [_common_dtype([types[name] for name in columns.features])]
+    dtypes = [common_dtype([types[name] for name in columns.features])]
     if columns.targets:
-        dtypes.append(_common_dtype([types[name] for name in columns.targets]))
+        dtypes.append(common_dtype([types[name] for name in columns.targets]))
     n_x, n_y = len(columns.features), len(columns.targets)
     itemsize = max(dtype.itemsize for dtype in dtypes)
     rows = chunk_rows(n_x, n_y, itemsize)
     block = min(block_rows(n_x, n_y, itemsize), rows)
     return max(rows // block, 1), block
+
+
+def chunks(batches: Iterable[Any]) -> Iterator[Any]:
+    """Join batches into tables worth a pass."""
+    import pyarrow as pa
+
+    held: list[Any] = []
+    size = 0
+    for batch in batches:
+        if batch.num_rows:
+            held.append(batch)
+            size += batch.nbytes
+        if size >= JOINED_BYTES:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 @dataclass
@@ -179,8 +165,8 @@ class _Chunk:
         self.columns, self.buffers = columns, buffers
         self.n_blocks, self.block = shape
         self.size = self.n_blocks * self.block
-        self.x_dtype = _common_dtype([types[name] for name in columns.features])
-        self.y_dtype = _common_dtype([types[name] for name in columns.targets])
+        self.x_dtype = common_dtype([types[name] for name in columns.features])
+        self.y_dtype = common_dtype([types[name] for name in columns.targets])
         self._start()
 
     def _start(self) -> None:
@@ -239,7 +225,7 @@ class _Chunk:
         import pyarrow as pa
 
         assert self.x is not None
-        classes, codes = _coded(self.labels)
+        classes, codes = coded(self.labels)
         if not all(pa.types.is_dictionary(piece.type) for piece in self.labels):
             refuse_continuous(classes, "the column of labels")
         order = np.argsort(codes, kind="stable")
@@ -252,32 +238,6 @@ class _Chunk:
         rows.Y = sp.csr_array((np.ones(m), codes[order], indptr), shape=(m, len(classes)))
         rows.classes = classes
         rows.target_names = tuple(str(c) for c in classes)
-
-
-def numbers(column: Any) -> Array:
-    """Return the numbers of an Arrow array without nulls; a view wherever there can be one."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    t = pa.types
-    while True:
-        if t.is_dictionary(column.type):
-            column = column.dictionary_decode()
-        elif t.is_run_end_encoded(column.type):
-            column = pc.run_end_decode(column)
-        elif isinstance(column, pa.ExtensionArray):
-            column = column.storage
-        else:
-            break
-    if t.is_decimal(column.type):
-        column = column.cast(pa.float64())
-    return column.to_numpy(zero_copy_only=False)
-
-
-def _common_dtype(fields: Sequence[Field]) -> np.dtype[Any]:
-    """Return the narrowest dtype that holds all columns; float32 stays float32."""
-    dtypes = {f.dtype for f in fields if f.dtype is not None}
-    return np.result_type(*dtypes) if dtypes else np.dtype(np.float64)
 
 
 def _weighted(batch: Any, name: str, where: str, missing: str) -> tuple[Any, Array]:
@@ -344,30 +304,3 @@ def _without_missing(
     if keep.all():
         return batch, weight
     return batch.filter(pa.array(keep)), None if weight is None else weight[keep]
-
-
-def _coded(labels: list[Any]) -> tuple[Array, Array]:
-    """Return the sorted classes of a chunk's labels, and the class of each row as a number."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    values, codes = [], []
-    for piece in labels:
-        if isinstance(piece, pa.ExtensionArray):
-            piece = piece.storage
-        if pa.types.is_run_end_encoded(piece.type):
-            piece = pc.run_end_decode(piece)
-        if pa.types.is_decimal(piece.type):
-            piece = piece.cast(pa.float64())
-        if not pa.types.is_dictionary(piece.type):
-            piece = piece.dictionary_encode()
-        values.append(np.array(piece.dictionary.to_pylist()))
-        codes.append(piece.indices.to_numpy(zero_copy_only=False))
-    offsets = np.cumsum([0, *(len(v) for v in values)])
-    # A dictionary may hold values that no row has: those are no classes of this chunk.
-    place = np.concatenate(
-        [c.astype(np.intp) + o for c, o in zip(codes, offsets[:-1], strict=True)]
-    )
-    used, place = np.unique(place, return_inverse=True)
-    classes, merged = np.unique(np.concatenate(values)[used], return_inverse=True)
-    return classes, merged[place].astype(np.int32)

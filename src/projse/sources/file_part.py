@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from projse.sources import files as _files
-from projse.sources.batches import field_of
+from projse.sources.arrow_columns import field_of
 from projse.sources.columns import Field
 from projse.sources.parts import ArrowPart, Reading, import_arrow
 

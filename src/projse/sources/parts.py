@@ -15,7 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from projse.exceptions import SourceError
-from projse.sources.batches import Buffers, chunk_shape, field_of, rows_of
+from projse.sources.arrow_columns import field_of
+from projse.sources.batches import Buffers, chunk_shape, rows_of
 from projse.sources.columns import Columns, Field
 from projse.sources.rows import Rows
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from projse.sources.batches import field_of
+from projse.sources.arrow_columns import field_of
 from projse.sources.columns import Field
 from projse.sources.parts import ArrowPart, Reading, import_arrow, subset
 

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.exceptions import ManyClassesWarning, _warn_caller
+from projse.exceptions import ManyClassesWarning
+from projse.warn import warn_caller
 
 Array = NDArray[Any]
 
@@ -135,7 +136,7 @@ def warn_many_classes(
         return
     if len(classes) <= max(MANY_CLASSES, math.isqrt(n_samples)):
         return
-    _warn_caller(
+    warn_caller(
         f"y holds whole numbers with {len(classes)} distinct values ({classes[0]} to "
         f"{classes[-1]}) in {n_samples} rows, and each was taken for a class. Say "
         "target_type='continuous' if they are measurements or counts, target_type='class' if they "

@@ -1,0 +1,163 @@
+"""``fit_moments``: a selection from moments, and what every fit leaves on the estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from copy import copy
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.parameters import check_parameters
+from projse.estimators.selector import RowSelector
+from projse.exceptions import ProductsMissingError, ProductsMissingWarning, RankExhaustedWarning
+from projse.moments.check import check_moments
+from projse.moments.sums import Moments
+from projse.search.task import KEPT_COLUMNS, Outcome, Task
+from projse.sources.rows import Rows
+from projse.sources.targets import warn_many_classes
+from projse.warn import warn_caller
+
+Array = NDArray[Any]
+
+
+class FitMomentsMixin(RowSelector):
+    """Adds ``fit_moments`` to an estimator that has the parameters of ``ProjSe``."""
+
+    n_features_to_select: int | float | str | None
+    kernel: str | Callable[[Array, Array], Any]
+    center: bool
+    center_kernel: bool
+    round_size: int | None
+    include: Any
+    target_type: str
+    n_jobs: int | None
+    batch_size: int | None
+    solver: str
+
+    n_features_in_: int
+    moments_: Moments
+
+    def fit_moments(self, moments: Moments) -> Self:
+        """Select from moments alone, wherever they were summed.
+
+        Parameters
+        ----------
+        moments : Moments
+
+        Returns
+        -------
+        self : object
+        """
+        check_parameters(self)
+        if not isinstance(moments, Moments):
+            raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
+        try:
+            check_moments(moments, definite=False)
+        except ValueError as error:
+            raise ValueError(f"moments cannot be those of any rows: {error}.") from error
+        if moments.n_samples < 2:
+            raise ValueError(
+                f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
+            )
+        with all_or_nothing(self):
+            remember_columns(self, moments.n_x, moments.feature_names)
+            self._fit_moments(moments)
+        return self
+
+    def _fit_moments(
+        self,
+        moments: Moments,
+        *,
+        quiet: bool = False,
+        again: Callable[[], Moments] | None = None,
+    ) -> None:
+        """Select from moments of columns that are remembered.
+
+        ``again`` makes another pass, with the products of the candidates.
+        """
+        task = self._task(moments.one_view)
+        outcome = task.on_moments(moments)
+        if outcome.lacks_products and again is not None and task.n_x <= KEPT_COLUMNS:
+            moments = again()
+            outcome = task.on_moments(moments)
+        self._keep_moments(moments)
+        self._store(outcome, quiet=quiet)
+
+    def _add_moments(
+        self, batch: Moments, y: Any, again: Callable[[], Moments] | None = None
+    ) -> None:
+        """Add moments to those seen so far, and select anew.
+
+        ``again`` sums the first batch once more, with the products of the candidates.
+        """
+        total = self.moments_ + batch if hasattr(self, "moments_") else batch
+        warn_many_classes(total.classes, total.n_samples, self.target_type, y)
+        outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        if outcome.lacks_products and again is not None and total.n_x <= KEPT_COLUMNS:
+            total = again()
+            outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        # Fewer rows than references: their rank is that of the rows, and grows.
+        if outcome.lacks_products and total.n_samples > total.n_y + 1:
+            raise ProductsMissingError(
+                f"partial_fit made {len(outcome.selection.indices)} picks; for more, the products "
+                "of the candidates with each other are needed, and the rows so far were summed "
+                "without them. Begin with partial_fit instead of fit, sum Moments with "
+                "with_xx=True for fit_moments, or use exhausted='stop'."
+            )
+        self._keep_moments(total)
+        self._store(outcome, quiet=True)
+
+    def _fit_rows(self, rows: Rows) -> None:
+        """Select from rows that were checked before, quietly."""
+        remember_columns(self, rows.X.shape[1], rows.feature_names)
+        outcome = self._task(rows.Y is None).on_rows(rows)
+        self._keep_moments(outcome.moments)
+        self._store(outcome, quiet=True)
+
+    def _task(self, one_view: bool) -> Task:
+        """Resolve the parameters against the columns that are remembered."""
+        return Task.of(self, self.n_features_in_, self._feature_names(), one_view)
+
+    def _refuse_callable_kernel(self) -> None:
+        if callable(self.kernel):
+            raise ValueError(
+                "A callable kernel needs all rows at once: use fit, or a built-in kernel."
+            )
+
+    def _keep_moments(self, moments: Moments | None) -> None:
+        if moments is not None:
+            self.moments_ = copy(moments)  # which the caller may go on updating
+        elif hasattr(self, "moments_"):
+            del self.moments_
+
+    def _store(self, outcome: Outcome, *, quiet: bool = False) -> None:
+        selection, wanted = outcome.selection, outcome.plan.n_features
+        n = self.n_features_in_
+        selected = np.asarray(selection.indices, dtype=np.intp)
+        self.selected_ = selected
+        self.scores_ = np.asarray(selection.scores, dtype=np.float64)
+        self.correlations_ = np.sqrt(self.scores_)
+        self.margins_ = np.asarray(selection.margins, dtype=np.float64)
+        self.pvalues_ = np.asarray(selection.pvalues, dtype=np.float64)
+        self.rounds_ = np.asarray(selection.rounds, dtype=np.intp)
+        self.support_ = np.zeros(n, dtype=bool)
+        self.support_[selected] = True
+        self.ranking_ = np.full(n, len(selected) + 1, dtype=np.intp)
+        self.ranking_[selected] = np.arange(1, len(selected) + 1)
+        self.reference_rank_ = selection.reference_rank
+        if quiet:
+            return
+        asked = outcome.plan.significance is None
+        if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
+            why, kind = "nothing that is left adds to them", RankExhaustedWarning
+            if outcome.lacks_products:
+                kind = ProductsMissingWarning
+                why = (
+                    "to look for more, given these, the moments would need the products of the "
+                    "candidates (with_xx=True)"
+                )
+            of_wanted = f" of {wanted}" if asked else ""
+            warn_caller(f"Selected {len(selected)}{of_wanted} variables: {why}.", kind)
