@@ -1,12 +1,10 @@
 """Public data sets, found or downloaded and checked, and the paper's synthetic data.
 
 Comes in: the name of a data set. Goes out: arrays or data frames, of the shape they must have.
-Must not know: anything of the selection.
+Must not know: any of the other rooms.
 
 Files are looked for in the data home, which the environment variable ``PROJSE_DATA`` names. What
 is missing is downloaded there once (extra: ``datasets``).
-
-Comes in: files as they were published. Goes out: arrays. Must not know: any of the other rooms.
 """
 
 from projse.datasets.gene_expression import load_carcinom, load_eleven_tumors, load_glioma
