@@ -22,6 +22,7 @@ from agreement import check, fit, quietly
 from numpy.testing import assert_allclose
 from planted import PICKS, planted, planted_labels
 from threadpoolctl import threadpool_info
+from variants import slow
 
 from projse import (
     Moments,
@@ -57,7 +58,6 @@ pytestmark = [
 
 NAMES = [f"v{j}" for j in range(8)]
 KERNELS = ["linear", "poly", "rbf"]
-EVERY_KERNEL = ["linear", *(pytest.param(kernel, marks=pytest.mark.slow) for kernel in KERNELS[1:])]
 CUTS = {
     "even": (50, 50, 50, 50),
     "skewed": (3, 180, 17),
@@ -130,7 +130,7 @@ TARGETS = ["y0", "y1", "y2"]
 
 
 @pytest.mark.parametrize("cuts", CUTS)
-@pytest.mark.parametrize("kernel", EVERY_KERNEL)
+@pytest.mark.parametrize("kernel", ["linear", *slow("poly", "rbf")])
 def test_arrays_give_the_picks_and_scores_of_memory(seed, scheduler, kernel, cuts):
     X, Y = planted(seed)
     rows = CUTS[cuts]
@@ -179,7 +179,7 @@ def test_one_output_in_one_dimension_or_two(seed, threads):
         same(ProjSe(4).fit(cut(X, (30, 170)), cut(y, (30, 170))), want)
 
 
-@pytest.mark.parametrize("kernel", EVERY_KERNEL)
+@pytest.mark.parametrize("kernel", ["linear", *slow("poly", "rbf")])
 def test_weights(seed, scheduler, kernel):
     X, Y = planted(seed)
     rng = np.random.default_rng(seed)

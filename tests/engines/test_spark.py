@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from agreement import check, fit, quietly
 from planted import PICKS, planted, planted_labels
+from variants import slow
 
 from projse import Moments, ProjSe
 from projse.engines.reduction import FAN_IN
@@ -34,11 +35,6 @@ CUTS = {
     "skewed, empty, one row": (0, 1, 1, 190, 200),
 }
 HAS_JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
-
-
-def slow(*values):
-    """Leave these out of the plain test run."""
-    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
 
 
 @pytest.fixture(scope="module")

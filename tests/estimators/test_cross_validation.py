@@ -21,6 +21,7 @@ from sklearn.model_selection import (
     TimeSeriesSplit,
 )
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from variants import slow
 
 import projse.estimators.cross_validation
 import projse.estimators.folds
@@ -75,7 +76,7 @@ SPLITTERS = {
 
 
 @pytest.mark.parametrize("by_rows", [False, True])
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("center", [True, *slow(False)])
 @pytest.mark.parametrize("splitter", SPLITTERS)
 def test_equals_an_honest_loop(seed, splitter, center, by_rows, monkeypatch):
     if by_rows:

@@ -14,6 +14,7 @@ import scipy.stats
 from agreement import fit
 from planted import PICKS, planted, planted_labels
 from sklearn.base import clone
+from variants import slow
 
 import projse.estimators.null_scores
 from projse import PermutationTest, ProjSe, permutation_test
@@ -169,7 +170,7 @@ def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
 # What the p-values mean
 
 
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("kernel", ["linear", *slow("rbf")])
 @pytest.mark.parametrize("kind", ["one output", "three outputs", "labels"])
 def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, kind, kernel):
     rng = np.random.default_rng([seed, 10])

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from agreement import fit
+from variants import slow
 
 from projse import Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
@@ -68,7 +69,7 @@ def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, case):
     assert scipy.stats.kstest(pvalues, "uniform").pvalue > FALSE_ALARM
 
 
-@pytest.mark.parametrize("round_size", [None, 1])
+@pytest.mark.parametrize("round_size", [None, *slow(1)])
 @pytest.mark.parametrize("n_y", [1, 3])
 def test_pvalues_of_later_picks_are_on_the_safe_side_under_the_null(seed, n_y, round_size):
     rng = np.random.default_rng([seed, 2])
@@ -81,7 +82,7 @@ def test_pvalues_of_later_picks_are_on_the_safe_side_under_the_null(seed, n_y, r
         assert scipy.stats.kstest(column, "uniform", alternative="greater").pvalue > FALSE_ALARM, t
 
 
-@pytest.mark.parametrize("level", [0.05, 0.3])
+@pytest.mark.parametrize("level", [0.05, *slow(0.3)])
 @pytest.mark.parametrize("n_y", [1, 4])
 def test_auto_selects_anything_from_noise_as_often_as_its_level(seed, n_y, level):
     rng = np.random.default_rng([seed, 3])
@@ -109,7 +110,7 @@ MIXTURES = {
 """How planted variables enter the outputs: no two alike, which long rounds tell apart."""
 
 
-@pytest.mark.parametrize("round_size", [None, 1])
+@pytest.mark.parametrize("round_size", [None, *slow(1)])
 @pytest.mark.parametrize(("n_y", "n_planted"), [(1, 1), (1, 3), (3, 2), (3, 3), (3, 5)])
 def test_auto_finds_what_is_planted_and_adds_noise_as_often_as_its_level(
     seed, n_y, n_planted, round_size
