@@ -100,7 +100,9 @@ def test_all_is_sorted_and_is_the_whole_public_surface(module):
 def test_what_is_public_is_named_by_rooms_and_by_modules_listed_here():
     top = [name for name in MODULES if name.count(".") == 1]
     named = {name for name in top if "__all__" in vars(importlib.import_module(name))}
-    assert {f"projse.{room}" for room in ("cli", "datasets", "metrics", "projectors", "sources")} <= named
+    assert {
+        f"projse.{room}" for room in ("cli", "datasets", "metrics", "projectors", "sources")
+    } <= named
     modules = {name for name in named if not PACKAGED[name]}
     assert modules == {f"projse.{name}" for name in ("exceptions", "spark")}
     for name in named:
