@@ -12,14 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.moments.accumulate import BATCH_BYTES
-from projse.moments.row_sums import small_depth
-
 Array = NDArray[Any]
 
 
 def block_rows(n_x: int, n_y: int, itemsize: int) -> int:
     """Rows of a block: a slice of the engine's products, or a batch of it."""
+    from projse.moments.accumulate import BATCH_BYTES
+    from projse.moments.row_sums import small_depth
+
     rows = int(np.clip(BATCH_BYTES // ((n_x + n_y) * itemsize), 128, 8192))
     return min(small_depth(n_y + 1, n_x) or rows, rows)
 
