@@ -3,9 +3,9 @@
 The ridge on the references: ``alpha = 1`` on the normalised ``K_YY`` halves the weight of a
 direction that carries one output's worth of variance, and takes more from what carries less, which
 is mostly noise. The ridge of soft conditioning: ``λ = min(1, c / m)``, because a squared
-correlation that is noise is of size 1/m. Few rows: redundancy is hard to tell from chance, and variables are
-ranked; many rows: picks are taken out all but wholly. The constants were chosen on one half of the
-data sets of ``benchmarks/quality``.
+correlation that is noise is of size 1/m. Few rows: redundancy is hard to tell from chance, and
+variables are ranked; many rows: picks are taken out all but wholly. The constants were chosen on
+one half of the data sets of ``benchmarks/quality``.
 """
 
 from __future__ import annotations
