@@ -30,7 +30,7 @@ class FitMomentsMixin(RowSelector):
     kernel: str | Callable[[Array, Array], Any]
     center: bool
     center_kernel: bool
-    round_size: int | None
+    round_size: int | str | None
     include: Any
     target_type: str
     n_jobs: int | None
@@ -148,6 +148,10 @@ class FitMomentsMixin(RowSelector):
         self.ranking_ = np.full(n, len(selected) + 1, dtype=np.intp)
         self.ranking_[selected] = np.arange(1, len(selected) + 1)
         self.reference_rank_ = selection.reference_rank
+        plan = outcome.plan
+        self.alpha_ = plan.alpha
+        self.redundancy_ = plan.redundancy
+        self.round_size_ = plan.round_size
         if quiet:
             return
         asked = outcome.plan.significance is None

@@ -26,7 +26,8 @@ def check_parameters(p: Any) -> None:
     one_of("solver", p.solver, ("auto", "gram", "qr"))
     whole("degree", p.degree, 1)
     number("coef0", p.coef0)
-    number("alpha", p.alpha)
+    if p.alpha != "auto":
+        number("alpha", p.alpha)
     number("significance", p.significance, open_at_zero=True, below=1)
     if isinstance(p.gamma, str):
         if p.gamma != "mean_distance":
@@ -44,7 +45,10 @@ def check_parameters(p: Any) -> None:
             raise ValueError(
                 f"rank={p.rank!r} must be a whole number, a share of the trace in (0, 1], or None."
             )
-    if p.round_size is not None:
+    share = is_number(p.redundancy) and 0 <= p.redundancy <= 1
+    if p.redundancy != "auto" and not share:
+        raise ValueError(f"redundancy={p.redundancy!r} must be a share in [0, 1], or 'auto'.")
+    if p.round_size not in (None, "auto"):
         whole("round_size", p.round_size, 1)
     check_pass_options(p.n_jobs, p.batch_size)
 

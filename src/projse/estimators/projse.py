@@ -62,8 +62,13 @@ class ProjSe(
         Give variables unit norm before the kernel.
     center_kernel : bool, default=False
         Centre over the variables, in feature space.
-    alpha : float, default=0.0
-        Ridge on the normalised ``K_YY``.
+    alpha : float or "auto", default=0.0
+        Ridge on the normalised ``K_YY``: directions that carry little of the outputs count less.
+    redundancy : float or "auto", default=0.0
+        With ``round_size=1``, the share of its score that an exact copy of a pick keeps, in
+        [0, 1]: 0 takes picks out wholly, 1 ranks variables one by one. In between, everything is
+        conditioned on each pick with a ridge, which overfits less where there are few rows. "auto"
+        goes by the number of rows.
     rank : int, float or None, default=None
         Keep at most this many leading directions of ``K_YY``, or this share of its trace.
     tol : float or None, default=None
@@ -71,8 +76,9 @@ class ProjSe(
     exhausted : {"residual", "restart", "stop"}, default="residual"
         What happens once the reference space is used up: condition everything on the picks and go
         on with what is left of the references; start again in the same space; or stop.
-    round_size : int or None, default=None
-        Condition on the picks after this many of them; None: only once the space is used up.
+    round_size : int, "auto" or None, default=None
+        Condition on the picks after this many of them; None: only once the space is used up. "auto"
+        is 1.
     include : sequence of int or str, default=None
         Come first, in this order, as round 0; everything else is conditioned on them.
     exclude : sequence of int or str, default=None
@@ -107,6 +113,8 @@ class ProjSe(
     support_ : ndarray of bool of shape (n_features_in_,)
     ranking_ : ndarray of int of shape (n_features_in_,)
         1 for the first pick, 2 for the second, …; all others share the next number.
+    alpha_, redundancy_, round_size_ : float, float, int or None
+        What "auto" came to.
     reference_rank_ : int
         Dimension of the reference space; with one view, an upper bound until it is used up.
     moments_ : Moments
@@ -151,11 +159,12 @@ class ProjSe(
         center: bool = True,
         scale: bool = True,
         center_kernel: bool = False,
-        alpha: float = 0.0,
+        alpha: float | str = 0.0,
+        redundancy: float | str = 0.0,
         rank: int | float | None = None,
         tol: float | None = None,
         exhausted: str = "residual",
-        round_size: int | None = None,
+        round_size: int | str | None = None,
         include: Any = None,
         exclude: Any = None,
         target_type: str = "auto",
@@ -173,6 +182,7 @@ class ProjSe(
         self.scale = scale
         self.center_kernel = center_kernel
         self.alpha = alpha
+        self.redundancy = redundancy
         self.rank = rank
         self.tol = tol
         self.exhausted = exhausted

@@ -31,7 +31,17 @@ Array = NDArray[Any]
 
 _SHARED = (
     *("kernel", "degree", "coef0", "gamma", "center", "scale", "center_kernel"),
-    *("alpha", "rank", "tol", "exhausted", "round_size", "significance", "n_jobs", "batch_size"),
+    *(
+        "alpha",
+        "redundancy",
+        "rank",
+        "tol",
+        "exhausted",
+        "round_size",
+        "significance",
+        "n_jobs",
+        "batch_size",
+    ),
 )
 
 
@@ -48,7 +58,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         How many to select, on both sides or as ``(n_x, n_y)``. See :class:`ProjSe`.
     kernel, degree, coef0, gamma, center, scale, center_kernel
         Kernel between variables; see :class:`ProjSe`.
-    alpha, rank, tol, exhausted, round_size, significance
+    alpha, redundancy, rank, tol, exhausted, round_size, significance
         Of both selections; see :class:`ProjSe`.
     x_include, y_include, x_exclude, y_exclude : sequence of int or str, default=None
         Columns that come first, and columns that are never picked.
@@ -107,11 +117,12 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         center: bool = True,
         scale: bool = True,
         center_kernel: bool = False,
-        alpha: float = 0.0,
+        alpha: float | str = 0.0,
+        redundancy: float | str = 0.0,
         rank: int | float | None = None,
         tol: float | None = None,
         exhausted: str = "residual",
-        round_size: int | None = None,
+        round_size: int | str | None = None,
         x_include: Any = None,
         y_include: Any = None,
         x_exclude: Any = None,
@@ -129,6 +140,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.scale = scale
         self.center_kernel = center_kernel
         self.alpha = alpha
+        self.redundancy = redundancy
         self.rank = rank
         self.tol = tol
         self.exhausted = exhausted

@@ -16,11 +16,16 @@ Array = NDArray[Any]
 
 @dataclass
 class Factor:
-    """``F`` of shape (rank, n_y), and the range of the eigenvalues it keeps."""
+    """``F`` of shape (rank, n_y), the eigenvalues that it keeps, and what they are relative to."""
 
     F: Array
     largest: float
-    smallest: float
+    values: Array
+
+    @property
+    def smallest(self) -> float:
+        """Smallest eigenvalue that is kept; 0 where there is none."""
+        return float(self.values[-1]) if len(self.values) else 0.0
 
     @property
     def rank(self) -> int:
@@ -65,7 +70,7 @@ def factor(
     """
     n = len(K)
     if n == 0:
-        return Factor(np.empty((0, 0)), 0.0, 0.0)
+        return Factor(np.empty((0, 0)), 0.0, np.empty(0))
     # Divide and conquer: half the time of the default where all vectors are wanted.
     values, vectors = scipy.linalg.eigh(K, driver="evd", check_finite=False)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -83,4 +88,4 @@ def factor(
         kept = min(kept, rank)
     values = values[:kept]
     F = vectors[:, :kept].T / np.sqrt(values + alpha)[:, None]
-    return Factor(np.ascontiguousarray(F), top, float(values[-1]) if kept else 0.0)
+    return Factor(np.ascontiguousarray(F), top, values)

@@ -20,9 +20,14 @@ from projse.search.coordinates import coordinates
 from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDeflation
 from projse.search.factor import factor
 from projse.search.greedy import Pick, greedy
-from projse.search.significance import selection_pvalue
+from projse.search.shortlist import Shortlist
+from projse.search.significance import GivenPicks, selection_pvalue
+from projse.search.soft import SoftConditioning
 
 Array = NDArray[Any]
+
+SHORTLIST = 96
+"""At most this many rows of ``K_XX`` are made at a time, where they cost a pass."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +40,9 @@ class Plan:
         How many; None for the rank of the reference space, given what is included.
     exhausted : {"residual", "restart", "stop"}
     round_size : int or None
+    redundancy : float or None
+        Share of itself that an exact copy of a pick keeps, where picks are conditioned on one by
+        one (``round_size=1``); None where the number of rows will tell.
     include, exclude : ndarray of int
         Candidates that come first; candidates that are never picked.
     alpha, rank, tol
@@ -52,6 +60,7 @@ class Plan:
     n_features: int | None
     exhausted: str = "residual"
     round_size: int | None = None
+    redundancy: float | None = 0.0
     include: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     exclude: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     alpha: float = 0.0
@@ -65,7 +74,19 @@ class Plan:
     @property
     def needs_factor(self) -> bool:
         """Whether the directions of the references are weighed or cut."""
-        return bool(self.alpha) or self.rank is not None or self.tol is not None
+        weighed = bool(self.alpha) or self.rank is not None or self.tol is not None
+        return weighed or self.is_soft
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether picks are conditioned on softly, one by one."""
+        return self.redundancy != 0 and self.round_size == 1
+
+    @property
+    def ridge(self) -> float:
+        """The λ of soft conditioning, ``redundancy = λ / (1 + λ)``."""
+        assert self.redundancy is not None
+        return self.redundancy / (1 - self.redundancy) if self.redundancy < 1 else np.inf
 
 
 @dataclass
@@ -99,6 +120,7 @@ class ReferenceSpace:
         # One view needs no factor of its own Gram matrix: its search is pivoted Cholesky.
         self.by_cholesky = plan.one_view and not plan.needs_factor
         self.largest: float | None = None
+        self.unridged = np.empty(0)
         if gram.n_covariates:
             n = gram.n_y - gram.n_covariates
             self.largest = float(np.linalg.eigvalsh(gram.yy[:n, :n])[-1]) if n else 0.0
@@ -126,6 +148,8 @@ class ReferenceSpace:
         )
         if self.largest is None:
             self.largest = kept.largest
+        # Coordinates times this are those in an orthonormal basis.
+        self.unridged = np.sqrt((kept.values + plan.alpha) / kept.values)
         conditioned = conditioning if conditioning.rank else None
         F = kept.F if spectrum is None else kept.F * spectrum
         R = coordinates(gram, F, conditioned)
@@ -184,6 +208,9 @@ def select(
         # What comes first takes no place of what the references are then searched for.
         wanted = len(selection.indices) + min(rank, int(eligible.sum()))
 
+    if plan.is_soft:
+        _select_softly(space, deflation, rank, eligible, wanted, selection, progress)
+        return selection
     round_number = 0
     pending: list[int] = []
     looked_once = False
@@ -230,3 +257,53 @@ def select(
             pending = []
         deflation, rank = space.open()
     return selection
+
+
+def _select_softly(
+    space: ReferenceSpace,
+    deflation: Deflation,
+    rank: int,
+    eligible: NDArray[np.bool_],
+    wanted: int,
+    selection: Selection,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Pick one by one, with soft conditioning on each pick; add to the selection."""
+    plan, gram, conditioning = space.plan, space.gram, space.conditioning
+    assert isinstance(deflation, ProjectedDeflation)
+    n_before = len(selection.indices)
+    if plan.exhausted == "stop":
+        wanted = min(wanted, n_before + rank)
+    alive = eligible & ~conditioning.vanished
+    soft = SoftConditioning(deflation.R, alive, plan.ridge, gram.eps ** (2 / 3))
+    initial = soft.scores()
+    given = GivenPicks(rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
+    size = 1 if gram.narrow_x_rows else min(wanted - n_before + 16, SHORTLIST)
+    shortlist = Shortlist(conditioning.x_rows, size)
+    eligible = alive.copy()
+    while len(selection.indices) < wanted:
+        pick = soft.best(eligible)
+        if pick is None or pick.score <= deflation.floor(pick.index, initial[pick.index]):
+            selection.stopped = "exhausted"
+            return
+        j = pick.index
+        needed = plan.ridge < np.inf or not np.isnan(given.degrees)
+        if needed and not gram.has_x_rows:
+            if len(selection.indices) + 1 < wanted or plan.significance is not None:
+                selection.stopped = "no products"
+                return
+            needed = False
+        pvalue = float("nan")
+        if needed:
+            row = shortlist.row(j, np.where(eligible, soft.scores(), -1.0))
+            place = deflation.R.column(j) * space.unridged
+            pvalue = given.add(j, row, place, pick.n_candidates)
+        if plan.significance is not None and not pvalue <= plan.significance:
+            selection.stopped = "significance"
+            return
+        selection.add(pick, pvalue, len(selection.indices) - n_before + 1)
+        eligible[j] = False
+        if needed:
+            soft.take(j, row)
+        if progress is not None:
+            progress(len(selection.indices), wanted)

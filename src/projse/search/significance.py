@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 from scipy.special import betainc
+
+Array = NDArray[Any]
 
 
 def degrees_of_freedom(sum_weights: float, n_rows: int, center: bool) -> float:
@@ -73,3 +79,92 @@ def selection_pvalue(
     if tail >= 1:
         return 1.0
     return float(-np.expm1(n_candidates * np.log1p(-tail)))
+
+
+class GivenPicks:
+    """P-value of a pick given all picks before it, taken out wholly.
+
+    Whatever way a pick was chosen, the share of it that lies in the space of the references, once
+    both are conditioned on the picks S before it, is::
+
+        h = (‖x|S‖² − ‖x|S,Y‖²) / ‖x|S‖²
+
+    from two Cholesky factors that grow by a row a pick: of ``K_SS``, and of ``K_SS`` given Y. For
+    an unrelated candidate h follows the Beta law of :func:`selection_pvalue`; the pick is not
+    better than the best of them.
+
+    Parameters
+    ----------
+    rank : int
+        Dimension of the reference space.
+    degrees : float
+        Dimension of the space of the variables; NaN where p-values have no meaning.
+    rounding : float
+        Squared norms at or below this are nothing.
+    """
+
+    def __init__(self, rank: int, degrees: float, rounding: float) -> None:
+        self.rank = rank
+        self.degrees = degrees
+        self._rounding = rounding
+        self._picks: list[int] = []
+        self._references = np.empty((0, rank))
+        self._alone = _GrowingCholesky()
+        self._with_references = _GrowingCholesky()
+
+    def add(self, j: int, row: Array, coordinates: Array, n_candidates: int) -> float:
+        """Add a pick, and return its p-value.
+
+        Parameters
+        ----------
+        j : int
+        row : ndarray of shape (n_x,)
+            Its row of ``K_XX``.
+        coordinates : ndarray of shape (rank,)
+            Its coordinates in an orthonormal basis of the reference space.
+        n_candidates : int
+            Candidates that it was chosen from.
+        """
+        if np.isnan(self.degrees):
+            return float("nan")
+        products = row[self._picks]
+        degrees = self.degrees - self._alone.rank
+        # A pick that lies in the references (and the picks before it) takes a direction of them.
+        rank = self.rank - (self._alone.rank - self._with_references.rank)
+        left = self._alone.add(products, row[j], self._rounding)
+        unexplained = self._with_references.add(
+            products - self._references @ coordinates,
+            row[j] - coordinates @ coordinates,
+            self._rounding,
+        )
+        self._picks.append(j)
+        self._references = np.vstack([self._references, coordinates])
+        if left <= self._rounding:
+            return 1.0
+        return selection_pvalue(1 - max(unexplained, 0.0) / left, rank, 0, n_candidates, degrees)
+
+
+class _GrowingCholesky:
+    """A Cholesky factor that grows by a variable at a time; one that depends adds no row."""
+
+    def __init__(self) -> None:
+        self._L = np.empty((0, 0))
+        self._kept: list[int] = []
+        self._n = 0
+
+    @property
+    def rank(self) -> int:
+        """Number of variables that do not depend on the ones before them."""
+        return len(self._kept)
+
+    def add(self, products: Array, square: float, rounding: float) -> float:
+        """Add a variable; return its squared length given the ones before it."""
+        components = products[self._kept]
+        if self.rank:
+            components = solve_triangular(self._L, components, lower=True, check_finite=False)
+        left = float(square - components @ components)
+        if left > rounding:
+            self._L = np.block([[self._L, np.zeros((self.rank, 1))], [components, np.sqrt(left)]])
+            self._kept.append(self._n)
+        self._n += 1
+        return left

@@ -20,6 +20,7 @@ from projse.kernels.routes import KernelSpec, Route, from_moments, from_rows
 from projse.moments.accumulate import Progress
 from projse.moments.sums import AUTO_XX_COLUMNS, Moments
 from projse.parameters import column_indices, is_whole, plain_rank
+from projse.search.auto import ALPHA, auto_redundancy
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import are_no_counts, degrees_of_freedom
 from projse.sources.rows import Rows
@@ -83,13 +84,16 @@ class Task:
             raise ValueError(
                 f"include and exclude overlap: {label} is in both; take it out of one of them."
             )
+        # To start again in the same space, nothing is conditioned on.
+        one_by_one = p.exhausted != "restart"
         plan = Plan(
             n_features=_number(p.n_features_to_select, n_x, include.size, exclude.size),
             exhausted=p.exhausted,
-            round_size=p.round_size,
+            round_size=(1 if one_by_one else None) if p.round_size == "auto" else p.round_size,
+            redundancy=(None if one_by_one else 0.0) if p.redundancy == "auto" else p.redundancy,
             include=include,
             exclude=exclude,
-            alpha=p.alpha,
+            alpha=ALPHA if p.alpha == "auto" else p.alpha,
             rank=plain_rank(p.rank),
             tol=p.tol,
             one_view=one_view,
@@ -161,6 +165,9 @@ class Task:
                 "n_features_to_select='auto' goes by p-values, which one view (y=None) does not "
                 "have; use a number."
             )
+        if plan.redundancy is None:
+            rows = n_rows if are_no_counts(sum_weights, n_rows) else sum_weights
+            plan = replace(plan, redundancy=auto_redundancy(rows, plan.one_view))
         degrees = float("nan")
         if self.spec.is_linear and not plan.one_view:
             degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center)

@@ -1,0 +1,119 @@
+"""Soft conditioning: after each pick everything is conditioned on it, with a ridge.
+
+Hard conditioning takes a pick out of all variables wholly, which overfits where there are few
+rows; ranking takes nothing out. In between, the pivot of the partial Cholesky factorisation of
+``K_XX`` is ``norm + λ`` instead of ``norm``, so that after the picks S::
+
+    K_ab|S = K_ab − K_aS (K_SS + λI)⁻¹ K_Sb,    score(x) = k_xY|S (K_YY|S + αI)⁻¹ k_Yx|S / k_xx|S
+
+An exact copy of a pick keeps the share ``ρ = λ / (1 + λ)`` of itself: of its norm, and of its score
+as far as the references are still there.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.search.coordinates import Coordinates
+from projse.search.deflation import GrowingRows
+from projse.search.greedy import REFRESH, TIE, Pick
+
+Array = NDArray[Any]
+
+
+class SoftConditioning:
+    """Scores of all candidates given the picks so far, brought up to date pick by pick.
+
+    Parameters
+    ----------
+    R : Coordinates
+        ``F K_YX`` of shape (r, n) with ``FᵀF = (K_YY + αI)⁻¹``, of candidates of unit norm.
+    alive : ndarray of bool of shape (n,)
+        Candidates that are not constant.
+    ridge : float
+        λ above.
+    vanishing : float
+        A candidate whose conditioned norm is at most this depends on the picks, and scores 0.
+
+    Notes
+    -----
+    A pick costs a row of ``K_XX``, one product with R and one with the rows of the picks before:
+    ``2 n (r + s)`` flops after s picks. ``K_YY|S + αI = K_YY + αI − BᵀB`` is never factored again:
+    in the coordinates of F it is ``I − B̃ᵀB̃``, whose inverse ``I + UᵀU`` gains a row of U a pick.
+    """
+
+    def __init__(
+        self,
+        R: Coordinates,
+        alive: NDArray[np.bool_],
+        ridge: float,
+        vanishing: float,
+    ) -> None:
+        self.R = R
+        self.n = R.n
+        self.ridge = ridge
+        self.norms = alive.astype(np.float64)
+        self._vanishing = vanishing
+        self._A = GrowingRows(R.n)
+        self._B = np.empty((0, R.rank))
+        self._U = np.empty((0, R.rank))
+        self._squares = self._exact_squares()
+        self._reference = 0.0
+
+    def scores(self) -> Array:
+        """Scores of all candidates, in [0, 1] up to rounding."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.norms > self._vanishing, self._squares / self.norms, 0.0)
+
+    def take(self, j: int, row: Array) -> None:
+        """Condition everything on candidate j, given its row of ``K_XX``."""
+        if np.isinf(self.ridge):
+            return
+        A = self._A.rows
+        row = row - A[:, j] @ A
+        root = np.sqrt(self.norms[j] + self.ridge)
+        a = row / root
+        b = (self.R.column(j) - A[:, j] @ self._B) / root
+        w = b + (self._U @ b) @ self._U
+        beta = float(b @ w)
+        d = self.R.project(w) - (self._B @ w) @ A - beta * a
+        gain = 1.0 / (1.0 - beta)
+        self._squares += a * (-2.0 * d - beta * a) + gain * d * d
+        self.norms -= a * a
+        np.maximum(self.norms, 0.0, out=self.norms)
+        self._A.append(a[None])
+        self._B = np.vstack([self._B, b])
+        self._U = np.vstack([self._U, w * np.sqrt(gain)])
+
+    def _exact_squares(self) -> Array:
+        out = np.empty(self.n)
+        A = self._A.rows
+        for start in range(0, self.n, 1 << 14):
+            columns = slice(start, min(start + (1 << 14), self.n))
+            block = self.R.tile(columns) - self._B.T @ A[:, columns]
+            inner = self._U @ block
+            out[columns] = np.einsum("ij,ij->j", block, block)
+            out[columns] += np.einsum("ij,ij->j", inner, inner)
+        return out
+
+    def best(self, eligible: NDArray[np.bool_]) -> Pick | None:
+        """Return the best of the eligible candidates by the tie rule; None where all score 0."""
+        scores = np.where(eligible, self.scores(), -1.0)
+        top = float(scores.max(initial=-1.0))
+        if 0.0 <= top < REFRESH * self._reference:
+            self._squares = self._exact_squares()
+            self._reference = top
+            scores = np.where(eligible, self.scores(), -1.0)
+            top = float(scores.max(initial=-1.0))
+        if not top > 0.0:
+            return None
+        self._reference = max(self._reference, top)
+        j = int(np.argmax(scores >= top * (1 - TIE)))
+        score = float(scores[j])
+        scores[j] = 0.0
+        runner_up = max(float(scores.max(initial=0.0)), 0.0)
+        margin = max(score - runner_up, 0.0) / score
+        return Pick(j, min(score, 1.0), margin, int(np.count_nonzero(eligible)))
