@@ -4,6 +4,7 @@ The data path: source → moments → kernel → coordinates → search → esti
 """
 
 from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.paper import PAPER
 from projse.estimators.permutation import PermutationTest, permutation_test
 from projse.estimators.projse import ProjSe
 from projse.estimators.stability import StabilityProjSe
@@ -17,6 +18,7 @@ from projse.moments.sums import Moments
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "PAPER",
     "Moments",
     "MomentsFileError",
     "PermutationTest",

@@ -8,8 +8,9 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from projse import Moments, ProjSe, TwoViewProjSe
+from projse import PAPER, Moments, ProjSe, TwoViewProjSe
 from projse.exceptions import RankExhaustedWarning
+from projse.projectors import select_by_projectors
 from projse.search.auto import auto_redundancy
 from projse.search.shortlist import Shortlist
 
@@ -228,3 +229,12 @@ def test_two_views_take_the_same_settings(seed):
 def test_a_share_that_makes_no_sense_is_refused(bad):
     with pytest.raises(ValueError, match="redundancy="):
         ProjSe(2, redundancy=bad).fit(np.eye(4), np.eye(4)[:, :2])
+
+
+def test_the_form_of_the_paper_is_a_word_away(seed):
+    X, Y = related(seed)
+    paper = ProjSe(6, **PAPER).fit(X, Y)
+    assert_array_equal(paper.selected_[:4], select_by_projectors(X, Y, 4)[0])
+    assert (paper.alpha_, paper.redundancy_, paper.round_size_) == (0.0, 0.0, None)
+    with pytest.raises(TypeError):
+        PAPER["alpha"] = 1.0

@@ -113,8 +113,12 @@ class ProjSe(
     support_ : ndarray of bool of shape (n_features_in_,)
     ranking_ : ndarray of int of shape (n_features_in_,)
         1 for the first pick, 2 for the second, …; all others share the next number.
-    alpha_, redundancy_, round_size_ : float, float, int or None
-        What "auto" came to.
+    alpha_ : float
+        What ``alpha`` came to.
+    redundancy_ : float
+        What ``redundancy`` came to.
+    round_size_ : int or None
+        What ``round_size`` came to.
     reference_rank_ : int
         Dimension of the reference space; with one view, an upper bound until it is used up.
     moments_ : Moments
