@@ -7,6 +7,7 @@ import sys
 
 import pytest
 from processes import COMMAND, Command, Done, run, run_python
+from variants import slow
 
 import projse
 
@@ -168,7 +169,7 @@ def test_bad_usage_exits_with_2(command: Command, arguments: list[str]) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("missing", ["typer", "rich"])
+@pytest.mark.parametrize("missing", ["typer", *slow("rich")])
 def test_missing_extra_is_named(missing: str) -> None:
     done = run_python(
         f"import sys; sys.modules[{missing!r}] = None; from projse.cli import main; main()"

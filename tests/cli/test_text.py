@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from planted import planted
 from processes import COMMAND
+from variants import slow
 
 from projse import Moments, ProjSe
 from projse.cli.text import json_text, shown, shown_lines
@@ -196,8 +197,8 @@ def test_a_file_whose_name_is_not_utf8_can_be_used_and_named(command, rows, tmp_
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="the system has no pseudo-terminals")
-@pytest.mark.parametrize("option", ["--csv", "--json"])
-@pytest.mark.parametrize("where", ["-", pytest.param("/dev/stdout", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("option", [*slow("--csv"), "--json"])
+@pytest.mark.parametrize("where", ["-", *slow("/dev/stdout")])
 def test_results_on_a_terminal_are_safe(rows, option, where):
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}

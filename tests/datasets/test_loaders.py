@@ -307,6 +307,7 @@ def test_real_mediamill_subset():
     assert whole.target.to_numpy().sum() == sum(sums.values())
 
 
+@pytest.mark.slow
 def test_real_cifar100(tmp_path):
     bunch = real(datasets.load_cifar100)
     assert bunch.data.shape == (50000, 3072)

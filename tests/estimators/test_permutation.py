@@ -171,7 +171,7 @@ def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
 
 
 @pytest.mark.parametrize("kernel", ["linear", *slow("rbf")])
-@pytest.mark.parametrize("kind", ["one output", "three outputs", "labels"])
+@pytest.mark.parametrize("kind", ["one output", *slow("three outputs"), "labels"])
 def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, kind, kernel):
     rng = np.random.default_rng([seed, 10])
     n_trials, n_permutations = 100, 19
@@ -206,6 +206,7 @@ def test_planted_variables_are_significant(seed, kernel):
         np.testing.assert_allclose(test.pvalues, 1 / 200)
 
 
+@pytest.mark.slow
 def test_the_first_pick_after_trusted_ones_is_calibrated(seed):
     rng = np.random.default_rng([seed, 11])
     n_trials, n_permutations = 150, 19

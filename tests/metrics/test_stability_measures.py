@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import scipy.linalg
 import scipy.stats
+from variants import slow
 
 from projse.metrics import (
     nogueira_stability,
@@ -121,7 +122,7 @@ def noisy_ranking_runs(rng, n_runs):
 
 
 @pytest.mark.parametrize("runs", [bernoulli_runs, noisy_ranking_runs])
-@pytest.mark.parametrize("level", [0.95, 0.8])
+@pytest.mark.parametrize("level", [0.95, *slow(0.8)])
 def test_the_interval_of_nogueira_covers_as_it_says(seed, runs, level):
     rng = np.random.default_rng([seed, 6])
     truth = nogueira_stability(runs(np.random.default_rng(0), 400_000))

@@ -31,6 +31,7 @@ from day_files import (
     table,
 )
 from planted import planted
+from variants import slow
 
 import projse.moments.state
 from projse import Moments, ProjSe, SourceError, StateError, moments_from
@@ -368,7 +369,7 @@ except Exception as error:
 """
 
 
-@pytest.mark.parametrize("exists", [True, False])
+@pytest.mark.parametrize("exists", [True, *slow(False)])
 def test_a_state_folder_without_permission_is_named(seed, exists):
     if not hasattr(os, "getuid"):
         pytest.skip("permissions are of another kind here")

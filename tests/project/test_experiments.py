@@ -293,6 +293,7 @@ def run_command(*words, timeout):
     )
 
 
+@pytest.mark.slow
 def test_command_refuses_an_unknown_experiment():
     done = run_command("run", "everything", timeout=120)
     assert done.returncode == 2
