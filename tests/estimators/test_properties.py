@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from variants import slow
 
-import projse.kernels.gram
+import projse.kernels.linear_gram
 from projse import Moments, ProjSe
 
 some = settings(deadline=None, max_examples=60)
@@ -372,7 +372,7 @@ def test_float32_products_made_on_demand(seed, size, make, monkeypatch):
     want = ProjSe(2, round_size=1).fit(X, Y)
     single = make(np.float32(X * size)), np.float32(Y)
     for elements in (1 << 23, 0):
-        monkeypatch.setattr(projse.kernels.gram, "COPY_ELEMENTS", elements)
+        monkeypatch.setattr(projse.kernels.linear_gram, "COPY_ELEMENTS", elements)
         got = ProjSe(2, round_size=1).fit(*single)
         agreement = Agreement(near=1e-3, rtol=1e-4)
         agreement.check(got, want)

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from projse import ProjSe
-from projse.kernels.elementwise import ElementwiseGram
+from projse.kernels.elementwise_gram import ElementwiseGram
 from projse.search import deflation as _deflation
 from projse.search import greedy as _search
 from projse.search.coordinates import DenseCoordinates

@@ -14,7 +14,7 @@ from oracle import (
 from variants import slow
 
 import projse.kernels.feature_gram
-import projse.kernels.gram
+import projse.kernels.linear_gram
 import projse.moments.accumulate
 import projse.moments.in_memory
 import projse.search.coordinates
@@ -93,7 +93,7 @@ PATHS = {
     "sparse moments": lambda mp: mp.setattr(projse.moments.in_memory, "SPARSE_YX_ELEMENTS", 0),
     "tiles": narrow_tiles,
     "small batches": lambda mp: mp.setattr(projse.moments.accumulate, "BATCH_BYTES", 64),
-    "passes for K_XX": lambda mp: mp.setattr(projse.kernels.gram, "COPY_ELEMENTS", 0),
+    "passes for K_XX": lambda mp: mp.setattr(projse.kernels.linear_gram, "COPY_ELEMENTS", 0),
 }
 PATHS["all"] = lambda mp: [PATHS[name](mp) for name in list(PATHS)[:-1]]
 

@@ -148,7 +148,7 @@ def test_rows_made_for_a_shortlist_are_those_of_the_whole_matrix(seed, monkeypat
     want = ProjSe(40, **AUTO).fit(X, Y)
     assert want.moments_.xx is not None
     monkeypatch.setattr("projse.kernels.routes.CHEAP_PRODUCTS", 0)
-    monkeypatch.setattr("projse.kernels.gram.COPY_ELEMENTS", 0)
+    monkeypatch.setattr("projse.kernels.linear_gram.COPY_ELEMENTS", 0)
     monkeypatch.setattr("projse.search.rounds.SHORTLIST", 8)
     X_wide = np.hstack([X, np.random.default_rng(seed).normal(size=(60, 900))])
     on_demand = ProjSe(40, exclude=np.arange(300, 1200), **AUTO).fit(X_wide, Y)

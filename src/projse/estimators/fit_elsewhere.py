@@ -13,7 +13,7 @@ from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress
 from projse.moments.partitions import moments_elsewhere
 from projse.search.task import Task
-from projse.sources.targets import warn_many_classes
+from projse.sources.encode_targets import warn_many_classes
 
 
 class FitElsewhereMixin(FitMomentsMixin):

@@ -16,8 +16,8 @@ from projse.exceptions import ProductsMissingError, ProductsMissingWarning, Rank
 from projse.moments.check import check_moments
 from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Outcome, Task
+from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows
-from projse.sources.targets import warn_many_classes
 from projse.warn import warn_caller
 
 Array = NDArray[Any]

@@ -15,7 +15,7 @@ from projse.moments.options import SourceOptions
 from projse.moments.stream import Report, SourceProgress, sum_source
 from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Task, reference_columns
-from projse.sources.targets import warn_many_classes
+from projse.sources.encode_targets import warn_many_classes
 
 
 class FitSourceMixin(FitMomentsMixin):

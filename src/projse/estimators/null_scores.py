@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from projse.estimators.progress_bar import Report
 from projse.kernels.feature_gram import FeatureGram
-from projse.kernels.gram import gram_of
+from projse.kernels.linear_gram import gram_of
 from projse.kernels.reference import orthonormal_reference
 from projse.kernels.routes import KernelSpec, from_gram, from_rows
 from projse.moments.in_memory import moments_of

@@ -14,7 +14,7 @@ from projse.parameters import (
     whole,
     yes_or_no,
 )
-from projse.sources.targets import TARGET_TYPES
+from projse.sources.encode_targets import TARGET_TYPES
 
 
 def check_parameters(p: Any) -> None:

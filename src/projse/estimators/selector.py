@@ -11,8 +11,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
-from projse.sources.targets import warn_many_classes
 
 NO_OUTPUT_OF_DASK = (
     "set_output does not apply to Dask collections, which keep their type; use "

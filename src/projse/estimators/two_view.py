@@ -24,8 +24,8 @@ from projse.moments.in_memory import moments_of
 from projse.moments.partitions import moments_elsewhere
 from projse.moments.sums import Moments
 from projse.moments.views import restricted, swapped
+from projse.sources.encode_targets import column_names
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
-from projse.sources.targets import column_names
 
 Array = NDArray[Any]
 

@@ -15,7 +15,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.kernels.gram import gram_of
+from projse.kernels.linear_gram import gram_of
 from projse.kernels.rank import default_tol, singular_cut
 from projse.moments.sums import Moments
 from projse.sources.rows import (

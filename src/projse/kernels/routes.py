@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.kernels.callable import CallableGram
-from projse.kernels.centred import CentredGram
-from projse.kernels.elementwise import ElementwiseGram
+from projse.kernels.callable_gram import CallableGram
+from projse.kernels.centred_gram import CentredGram
+from projse.kernels.elementwise_gram import ElementwiseGram
 from projse.kernels.feature_gram import FeatureGram
-from projse.kernels.gram import LinearGram, gram_of
-from projse.kernels.kernel import Kernel
+from projse.kernels.kernel_functions import Kernel
+from projse.kernels.linear_gram import LinearGram, gram_of
 from projse.kernels.reference import gram_loses_directions, orthonormal_reference
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of

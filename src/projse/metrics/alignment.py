@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
-from projse.kernels.gram import gram_of
+from projse.kernels.linear_gram import gram_of
 from projse.moments.in_memory import moments_of
 from projse.sources.rows import (
     make_rows,

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from projse.kernels.gram import gram_of
+from projse.kernels.linear_gram import gram_of
 from projse.kernels.rank import default_tol
 from projse.metrics.whitening import ordered_whitening
 from projse.moments.sums import Moments

@@ -24,8 +24,8 @@ from projse.moments.rounding import refuse_vanishing_squares
 from projse.moments.sparse_products import centred_yx
 from projse.moments.sums import Moments
 from projse.parameters import check_pass_options, is_whole
+from projse.sources.encode_targets import column_names
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
-from projse.sources.targets import column_names
 from projse.threads import effective_n_threads, ordered_map
 
 Array = NDArray[Any]

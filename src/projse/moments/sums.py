@@ -13,8 +13,8 @@ from sklearn.utils import check_array
 from projse.engines.dask import DaskRows
 from projse.moments.combine import combine
 from projse.parameters import check_pass_options
+from projse.sources.encode_targets import column_names, warn_many_classes
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
-from projse.sources.targets import column_names, warn_many_classes
 
 Array = NDArray[Any]
 

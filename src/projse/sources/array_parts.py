@@ -14,9 +14,9 @@ from projse.exceptions import SourceError
 from projse.sources import files as _files
 from projse.sources.batches import chunk_rows
 from projse.sources.columns import Field
+from projse.sources.encode_targets import is_missing
 from projse.sources.parts import Part, Reading
 from projse.sources.rows import Rows, check_weight, make_rows, refuse_non_numeric_columns
-from projse.sources.targets import is_missing
 
 Array = NDArray[Any]
 

@@ -19,8 +19,8 @@ from projse.exceptions import SourceError
 from projse.sources.arrow_columns import coded, common_dtype, numbers
 from projse.sources.blocked_rows import BlockedRows, block_rows, fill
 from projse.sources.columns import Columns, Field
+from projse.sources.encode_targets import refuse_continuous
 from projse.sources.rows import Rows
-from projse.sources.targets import refuse_continuous
 
 Array = NDArray[Any]
 

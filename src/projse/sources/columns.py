@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from projse.exceptions import SourceError
-from projse.sources.targets import TARGET_TYPES
+from projse.sources.encode_targets import TARGET_TYPES
 
 MISSING = ("refuse", "drop")
 

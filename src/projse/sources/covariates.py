@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.sources.encode_targets import encode_targets, is_categorical, is_missing
 from projse.sources.rows import Rows, refuse_overflow
-from projse.sources.targets import encode_targets, is_categorical, is_missing
 
 Array = NDArray[Any]
 

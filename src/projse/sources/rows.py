@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.sources.targets import Targets, as_csr, encode_targets
+from projse.sources.encode_targets import Targets, as_csr, encode_targets
 
 Array = NDArray[Any]
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import FeatureGram, tiles
-from projse.kernels.gram import LinearGram
-from projse.kernels.kernel import Kernel
+from projse.kernels.kernel_functions import Kernel
+from projse.kernels.linear_gram import LinearGram
 
 Array = NDArray[Any]
 
