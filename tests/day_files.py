@@ -8,7 +8,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 from planted import planted
 
-import projse.moments.stream
+import projse.moments.stream_run
 import projse.sources.batches
 from projse import moments_from
 

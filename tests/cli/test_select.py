@@ -165,17 +165,17 @@ def test_picks_that_lack_the_products_are_a_failure_that_names_the_option(comman
 
 INTERRUPTED = """
 import os, signal, sys
-import projse.moments.stream
+import projse.moments.stream_run
 from projse.cli import main
 
-report = projse.moments.stream._Run._report
+report = projse.moments.stream_run.Run._report
 
 def after_two_files(run, part):
     report(run, part)
     if run.n_parts == 2:
         os.kill(os.getpid(), signal.SIGINT)
 
-projse.moments.stream._Run._report = after_two_files
+projse.moments.stream_run.Run._report = after_two_files
 main()
 """
 

@@ -262,7 +262,7 @@ def test_what_a_killed_run_left_behind_is_swept_up(place):
 def test_a_file_that_changes_while_it_is_read_is_refused(place, monkeypatch):
     folder, state = place
     path = folder / "day-01.parquet"
-    real = projse.moments.stream.moments_of
+    real = projse.moments.stream_run.moments_of
 
     times = iter(range(1, 100))
 
@@ -270,7 +270,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(place, monkeypatch):
         os.utime(path, ns=(1, next(times)))
         return real(rows, **options)
 
-    monkeypatch.setattr(projse.moments.stream, "moments_of", moments_of)
+    monkeypatch.setattr(projse.moments.stream_run, "moments_of", moments_of)
     with pytest.raises(SourceError, match=r"day-0\d\.parquet changed while it was read"):
         run(folder, state)
     monkeypatch.undo()

@@ -14,7 +14,7 @@ from agreement import check, quietly
 from day_files import DAMAGE, NAMES, TARGETS, days, same_bits, small_chunks, table
 from planted import planted, planted_labels
 
-import projse.moments.stream
+import projse.moments.stream_run
 import projse.sources.batches
 from projse import Moments, ProjSe, SourceError, moments_from
 from projse.exceptions import RankExhaustedWarning
@@ -92,7 +92,7 @@ def test_the_next_rows_are_read_while_the_last_are_multiplied(seed, monkeypatch)
     small_chunks(monkeypatch, 10)
     X, Y = planted(seed, 60)
     n_read = threading.Semaphore(0)
-    real = projse.moments.stream.moments_of
+    real = projse.moments.stream_run.moments_of
 
     def moments_of(*args, **kwargs):
         # Two more chunks are read before this one is done: else this waits in vain.
@@ -109,7 +109,7 @@ def test_the_next_rows_are_read_while_the_last_are_multiplied(seed, monkeypatch)
         for _ in range(2):
             n_read.release()
 
-    monkeypatch.setattr(projse.moments.stream, "moments_of", moments_of)
+    monkeypatch.setattr(projse.moments.stream_run, "moments_of", moments_of)
     moments = moments_from(batches(), n_jobs=2)
     assert moments.n_samples == 60
 

@@ -11,7 +11,7 @@ from typing import Any
 from projse.cli.text import shown
 from projse.moments.file import MAGIC
 from projse.moments.options import SourceOptions
-from projse.moments.stream import Report, SourceProgress
+from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
 from projse.sources.files import find_files, fingerprint, identity
 

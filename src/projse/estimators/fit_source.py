@@ -12,7 +12,8 @@ from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress, with_callbacks
 from projse.moments.options import SourceOptions
-from projse.moments.stream import Report, SourceProgress, sum_source
+from projse.moments.stream import sum_source
+from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Task, reference_columns
 from projse.sources.encode_targets import warn_many_classes

@@ -8,7 +8,6 @@ and their results go to memory that is used again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -67,7 +66,7 @@ class Sums:
         return self
 
 
-class _Stacks:
+class Stacks:
     """Hands out rows of one dense array as stacks, converted and shifted in a buffer.
 
     An array that needs neither is handed out as it is: BLAS reads C- and F-ordered rows alike.
@@ -188,7 +187,7 @@ class RowSum(BatchSum):
     def __init__(self, rows: Operands) -> None:
         super().__init__(rows)
         Y, dtype, size = rows.Y, rows.dtype, rows.most_rows
-        self.x_stacks = _Stacks(rows.X, rows.x_shift, dtype, size)
+        self.x_stacks = Stacks(rows.X, rows.x_shift, dtype, size)
         self.sparse_y = self.y_stacks = None
         self.with_ones = False
         if sp.issparse(Y):
@@ -196,7 +195,7 @@ class RowSum(BatchSum):
         elif Y is not None:
             # Thin references that do not lie by row are copied in any case.
             self.with_ones = Y.shape[1] <= THIN_COLUMNS and Y.strides[0] < Y.strides[1]
-            self.y_stacks = _Stacks(Y, rows.y_shift, dtype, size, with_ones=self.with_ones)
+            self.y_stacks = Stacks(Y, rows.y_shift, dtype, size, with_ones=self.with_ones)
         self.ones = np.ones(size, dtype=dtype)
         self.work: _Work | None = None
 
@@ -243,7 +242,7 @@ class RowSum(BatchSum):
             elif y is not None:
                 left = y if weight is None else y * w[:, None]
                 if self.with_ones:
-                    _add_with_ones(
+                    add_with_ones(
                         sums, work.cross(left, x), work.second(left, y) if with_y else None
                     )
                 else:
@@ -262,7 +261,7 @@ class RowSum(BatchSum):
                 sums.xx_diag += np.diagonal(product)
 
 
-def _add_with_ones(sums: Sums, cross: Array, second: Array | None) -> None:
+def add_with_ones(sums: Sums, cross: Array, second: Array | None) -> None:
     """Add products of ``[1 Y]``: their first row are the sums of the columns."""
     sums.x += cross[0]
     sums.yx += cross[1:]
@@ -318,82 +317,6 @@ class _Work:
     def second(self, left: Array, y: Array) -> Array:
         """Return ``yᵀy``, one of them weighted."""
         return np.matmul(left.T, y, out=self.square)
-
-
-class BlockSum(BatchSum):
-    """Adds rows that lie in blocks (:class:`projse.sources.blocked_rows.BlockedRows`).
-
-    A batch is a stack of whole blocks, (n, rows, columns), and one call multiplies all of it.
-    """
-
-    def __init__(self, rows: Operands) -> None:
-        super().__init__(rows)
-        dtype, size = rows.dtype, rows.most_rows
-        self.block = min(rows.X.block_rows, rows.batch_size)
-        self.x_stacks = _Stacks(rows.X, rows.x_shift, dtype, size)
-        self.y_stacks: _Stacks | None = None
-        if rows.Y is not None:
-            # References that come along lie beside a column of ones: one product gives all.
-            self.y_stacks = _Stacks(rows.Y, rows.y_shift, dtype, size, with_ones=True)
-        self.ones = np.ones((1, 1, size), dtype=dtype)
-
-    def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
-        """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
-        weight, p = self.weight, len(sums.x)
-        for begin, end, rows in _pieces(start, stop, self.batch_size, self.block):
-            x = self.x_stacks(begin, end, rows)
-            y = None if self.y_stacks is None else self.y_stacks(begin, end, rows)
-            if weight is None:
-                w = self.ones[:, :, :rows]
-                sums.n_samples += end - begin
-                sums.weight += end - begin
-            else:
-                x, y, w = _counted(x, y, weight[begin:end])
-                sums.n_samples += w.size
-                sums.weight += float(w.sum())
-                w = w.astype(self.dtype)
-            wider, x = x, x[:, :, :p]
-            if sums.xx is None:
-                sums.xx_diag += _block_squares(x, None if weight is None else w)
-            if y is None:
-                sums.x += np.matmul(w, x).sum(axis=0)[0]
-            else:
-                left = (y if weight is None else y * w.transpose(0, 2, 1)).transpose(0, 2, 1)
-                second = np.matmul(left, y).sum(axis=0) if with_y else None
-                _add_with_ones(sums, np.matmul(left, x).sum(axis=0), second)
-            if sums.xx is not None:
-                left = wider if weight is None else wider * w.transpose(0, 2, 1)
-                product = np.matmul(left.transpose(0, 2, 1), x).sum(axis=0)
-                sums.xx += product
-                sums.xx_diag += np.diagonal(product)
-
-
-def _pieces(start: int, stop: int, batch_size: int, block: int) -> Iterator[tuple[int, int, int]]:
-    """Cut rows into batches of whole blocks, and what is left into a block of its own."""
-    for begin in range(start, stop, batch_size):
-        end = min(begin + batch_size, stop)
-        whole = begin + (end - begin) // block * block
-        if begin < whole:
-            yield begin, whole, block
-        if whole < end:
-            yield whole, end, end - whole
-
-
-def _counted(x: Array, y: Any, weight: Array) -> tuple[Array, Any, Array]:
-    """Leave out rows of weight 0, whatever they hold; weights get the shape (n, 1, rows)."""
-    counted = weight > 0
-    if counted.all():
-        return x, y, weight.reshape(x.shape[0], 1, x.shape[1])
-    if y is not None:
-        y = y.reshape(-1, y.shape[2])[counted][None]
-    return x.reshape(-1, x.shape[2])[counted][None], y, weight[counted][None, None]
-
-
-def _block_squares(x: Array, w: Array | None) -> Array:
-    """Return the sums of squares of the columns: as products of each column with itself."""
-    columns = x.transpose(0, 2, 1)
-    weighted = columns if w is None else columns * w
-    return np.matmul(weighted[:, :, None], columns[..., None])[..., 0, 0].sum(axis=0)
 
 
 class ClassSum(BatchSum):

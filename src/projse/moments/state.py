@@ -21,13 +21,11 @@ read again.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import hashlib
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,31 +33,22 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from projse.atomic import TEMPORARY, Draft, write_whole
+from projse.atomic import TEMPORARY, Draft
 from projse.exceptions import MomentsFileError, StateError
 from projse.moments.file import DIGEST_SIZE, moments_from_bytes, write_moments_to
+from projse.moments.own_files import locked, read_json, read_own, remove, write_json
+from projse.moments.state_request import KIND, LAYOUT, difference, is_plan
 from projse.moments.sums import Moments
-from projse.sources.columns import MISSING, Columns, Request, choose
+from projse.sources.columns import Columns, Request, choose
 from projse.sources.parts import Part
-
-KIND = "projse state"
-LAYOUT = 2
 
 ENTRY = re.compile(r"[0-9a-f]{24}\.json")
 MOMENTS = re.compile(r"[0-9a-f]{24}-[0-9a-f]{24}\.moments")
 CHECKSUM = re.compile(r"[0-9a-f]{64}")
-HOLDER = re.compile(rb"[0-9]{0,20}\n?")
 
 ENTRY_BYTES = 1 << 20
 STATE_BYTES = 1 << 28
 """Longer files were not written here: an entry holds a path, the state the names of columns."""
-
-OWN_FLAGS = (
-    getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)  # opening a pipe must not wait for its other end
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
 
 
 @dataclass(frozen=True)
@@ -124,7 +113,7 @@ class StateFolder:
         with self._named_errors():
             self._refuse_foreign()
             self.path.mkdir(parents=True, exist_ok=True)
-            self._lock = _locked(self.path / "lock", self.path)
+            self._lock = locked(self.path / "lock", self.path)
         try:
             with self._named_errors():
                 self.files.mkdir(exist_ok=True)
@@ -156,7 +145,7 @@ class StateFolder:
             "missing": request.missing,
             **choose(fields, request, parts[0].label).as_dict(),
         }
-        differences = [_difference(name, before[name], now[name]) for name in before]
+        differences = [difference(name, before[name], now[name]) for name in before]
         if any(differences):
             raise StateError(
                 f"{self.path} holds the state of another request "
@@ -180,7 +169,7 @@ class StateFolder:
             "request": request.as_dict(),
         }
         with self._named_errors():
-            _write_json(self.path / "state.json", self._plan)
+            write_json(self.path / "state.json", self._plan)
 
     def find(self, part: Part) -> Entry | None:
         """Return the entry of a file that has not changed since."""
@@ -196,7 +185,7 @@ class StateFolder:
         if name is None:
             return None
         try:
-            content = _read_own(self.files / name)
+            content = read_own(self.files / name)
         except OSError as error:
             raise MomentsFileError(f"{name} cannot be read: {error.strerror}") from error
         if content is None or content[-DIGEST_SIZE:].hex() != entry.moments:
@@ -210,9 +199,9 @@ class StateFolder:
         with self._named_errors():
             checksum = None if moments is None else self._save(_place(part.path), moments)
             entry = Entry(part.path, fingerprint, self._request, checksum)
-            _write_json(self.files / entry.name, vars(entry))
+            write_json(self.files / entry.name, vars(entry))
             if before is not None and before.moments_name not in (None, entry.moments_name):
-                _remove(self.files / str(before.moments_name))
+                remove(self.files / str(before.moments_name))
         self._entries[part.path] = entry
         self.n_done += 1
 
@@ -246,7 +235,7 @@ class StateFolder:
     def _read_plan(self) -> dict[str, Any]:
         """Read what was asked for before."""
         file = self.path / "state.json"
-        plan = _read_json(file, STATE_BYTES)
+        plan = read_json(file, STATE_BYTES)
         if plan is not None and plan.keys() >= {"layout", "columns", "request"}:
             layout = plan["layout"]
             if type(layout) is int and 0 < layout < 1000 and layout != LAYOUT:
@@ -254,7 +243,7 @@ class StateFolder:
                     f"{file} was written by another version of projse (layout {layout}, not "
                     f"{LAYOUT}); use another state folder, or delete this one to begin anew."
                 )
-        if plan is None or not _is_plan(plan):
+        if plan is None or not is_plan(plan):
             raise StateError(
                 f"{file} is damaged or not of projse at all; use another state folder."
             )
@@ -266,19 +255,19 @@ class StateFolder:
         kept: set[str | None] = set()
         names = os.listdir(self.files)
         for name in sorted(filter(ENTRY.fullmatch, names)):
-            entry = Entry.of(_read_json(self.files / name, ENTRY_BYTES), name)
+            entry = Entry.of(read_json(self.files / name, ENTRY_BYTES), name)
             if entry is None:
                 continue  # damaged: that file is read again, and its entry replaced
             if self._is_gone(entry):
-                _remove(self.files / name)
+                remove(self.files / name)
                 continue
             self._entries[entry.path] = entry
             kept.add(entry.moments_name)
         for name in names:
             if (MOMENTS.fullmatch(name) and name not in kept) or TEMPORARY.fullmatch(name):
-                _remove(self.files / name)
+                remove(self.files / name)
         for name in filter(TEMPORARY.fullmatch, os.listdir(self.path)):
-            _remove(self.path / name)
+            remove(self.path / name)
 
     def _is_gone(self, entry: Entry) -> bool:
         """Whether a local file was removed; files that lie elsewhere are left alone."""
@@ -305,96 +294,6 @@ class StateFolder:
             raise StateError(f"The state folder {self.path} cannot be used: {error}") from error
 
 
-def _locked(path: Path, folder: Path) -> Any:
-    """Open a file and lock it until it is closed, or its process ends in whatever way."""
-    descriptor = _open_own(path, os.O_RDWR | os.O_CREAT)
-    if descriptor is None:
-        raise StateError(f"{path} is no regular file, and so no lock of a state; remove it.")
-    file = os.fdopen(descriptor, "r+b", buffering=0)
-    try:
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            import msvcrt
-
-            file.seek(1 << 30)  # a byte far from the text, which can then be read by others
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
-        else:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        holder = _holder(file)
-        file.close()
-        if error.errno not in (errno.EACCES, errno.EAGAIN, errno.EDEADLK):
-            raise
-        who = f" (process {holder})" if holder else ""
-        raise StateError(
-            f"Another run{who} is using the state folder {folder}. Wait until it ends, or use "
-            "another folder."
-        ) from error
-    if _holder(file) is None or os.fstat(file.fileno()).st_nlink > 1:
-        file.close()
-        raise StateError(
-            f"{path} was not written by a run that used the folder; move it elsewhere, or use "
-            "another folder."
-        )
-    file.seek(0)
-    file.truncate()
-    file.write(str(os.getpid()).encode())
-    return file
-
-
-def _holder(file: Any) -> str | None:
-    """Return the process that a lock names, "" where it names none, None where it is no lock."""
-    file.seek(0)
-    text = file.read(32)
-    return text.decode().strip() if HOLDER.fullmatch(text) else None
-
-
-def _open_own(path: Path, flags: int) -> int | None:
-    """Open a regular file of the folder; None where the name is something else."""
-    with contextlib.suppress(FileNotFoundError):
-        # Asked before opening too, since opening a device may do something.
-        if not stat.S_ISREG(os.lstat(path).st_mode):
-            return None
-    descriptor = os.open(path, flags | OWN_FLAGS, 0o666)
-    if stat.S_ISREG(os.fstat(descriptor).st_mode):
-        return descriptor
-    os.close(descriptor)
-    return None
-
-
-def _read_own(path: Path, most: int | None = None) -> bytes | None:
-    """Read a regular file of the folder; None where it is none, or longer than ``most``."""
-    descriptor = _open_own(path, os.O_RDONLY)
-    if descriptor is None:
-        return None
-    with os.fdopen(descriptor, "rb") as file:
-        if most is not None and os.fstat(descriptor).st_size > most:
-            return None
-        return file.read()
-
-
-def _remove(path: Path) -> None:
-    """Remove a regular file whose name is ours; whatever else has the name stays."""
-    with contextlib.suppress(FileNotFoundError):
-        if stat.S_ISREG(os.lstat(path).st_mode):
-            path.unlink()
-
-
-def _write_json(path: Path, plain: dict[str, Any]) -> None:
-    write_whole(path, json.dumps(plain).encode())
-
-
-def _read_json(path: Path, most: int) -> dict[str, Any] | None:
-    """Return the object that a file holds; None where it holds none."""
-    try:
-        content = _read_own(path, most)
-        plain = None if content is None else json.loads(content)
-    except (ValueError, RecursionError):
-        return None
-    return plain if isinstance(plain, dict) else None
-
-
 def _is_own_name(name: str) -> bool:
     return any(form.fullmatch(name) for form in (ENTRY, MOMENTS, TEMPORARY))
 
@@ -403,59 +302,6 @@ def _is_checksum(value: Any) -> bool:
     return isinstance(value, str) and CHECKSUM.fullmatch(value) is not None
 
 
-def _is_plan(plan: dict[str, Any]) -> bool:
-    """Tell whether the state holds what :meth:`StateFolder.begin` writes."""
-    columns, request = plan.get("columns"), plan.get("request")
-    return (
-        plan.get("kind") == KIND
-        and plan.get("layout") == LAYOUT
-        and isinstance(columns, dict)
-        and columns.keys() == Columns(()).as_dict().keys()
-        and all(_is_names(columns[name]) for name in ("features", "targets"))
-        and all(
-            columns[name] is None or isinstance(columns[name], str)
-            for name in ("labels", "label_kind", "weight")
-        )
-        and isinstance(request, dict)
-        and request.keys() == Request().as_dict().keys()
-        and request["missing"] in MISSING
-    )
-
-
-def _is_names(value: Any) -> bool:
-    """Tell whether a value is a list of different names."""
-    return (
-        isinstance(value, list)
-        and all(isinstance(name, str) for name in value)
-        and len(set(value)) == len(value)
-    )
-
-
 def _place(path: str) -> str:
     """Return the name that a path has in the folder."""
     return hashlib.sha256(path.encode("utf-8", "surrogatepass")).hexdigest()[:24]
-
-
-def _difference(name: str, before: Any, now: Any) -> str:
-    """Say in what two values differ; nothing where they do not."""
-    if before == now:
-        return ""
-    if not (isinstance(before, list) and isinstance(now, list)):
-        return f"{name}: {before!r} before, {now!r} now"
-    gone, new = _without(before, now), _without(now, before)
-    if not gone and not new:
-        at = next(i for i, (a, b) in enumerate(zip(before, now, strict=True)) if a != b)
-        return f"{name} in another order: number {at + 1} was {before[at]!r} and is {now[at]!r}"
-    words = [f"without {_some(gone)}"] if gone else []
-    words += [f"also {_some(new)}"] if new else []
-    return f"{name}: now {' and '.join(words)}"
-
-
-def _without(names: list[str], others: list[str]) -> list[str]:
-    known = set(others)
-    return [name for name in names if name not in known]
-
-
-def _some(names: list[str], most: int = 3) -> str:
-    shown = ", ".join(map(repr, names[:most]))
-    return shown + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,63 @@
+"""What a state folder was begun with: whether it makes sense, and how another request differs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from projse.sources.columns import MISSING, Columns, Request
+
+KIND = "projse state"
+LAYOUT = 2
+
+
+def is_plan(plan: dict[str, Any]) -> bool:
+    """Tell whether the state holds what :meth:`StateFolder.begin` writes."""
+    columns, request = plan.get("columns"), plan.get("request")
+    return (
+        plan.get("kind") == KIND
+        and plan.get("layout") == LAYOUT
+        and isinstance(columns, dict)
+        and columns.keys() == Columns(()).as_dict().keys()
+        and all(_is_names(columns[name]) for name in ("features", "targets"))
+        and all(
+            columns[name] is None or isinstance(columns[name], str)
+            for name in ("labels", "label_kind", "weight")
+        )
+        and isinstance(request, dict)
+        and request.keys() == Request().as_dict().keys()
+        and request["missing"] in MISSING
+    )
+
+
+def _is_names(value: Any) -> bool:
+    """Tell whether a value is a list of different names."""
+    return (
+        isinstance(value, list)
+        and all(isinstance(name, str) for name in value)
+        and len(set(value)) == len(value)
+    )
+
+
+def difference(name: str, before: Any, now: Any) -> str:
+    """Say in what two values differ; nothing where they do not."""
+    if before == now:
+        return ""
+    if not (isinstance(before, list) and isinstance(now, list)):
+        return f"{name}: {before!r} before, {now!r} now"
+    gone, new = _without(before, now), _without(now, before)
+    if not gone and not new:
+        at = next(i for i, (a, b) in enumerate(zip(before, now, strict=True)) if a != b)
+        return f"{name} in another order: number {at + 1} was {before[at]!r} and is {now[at]!r}"
+    words = [f"without {_some(gone)}"] if gone else []
+    words += [f"also {_some(new)}"] if new else []
+    return f"{name}: now {' and '.join(words)}"
+
+
+def _without(names: list[str], others: list[str]) -> list[str]:
+    known = set(others)
+    return [name for name in names if name not in known]
+
+
+def _some(names: list[str], most: int = 3) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown + (f" and {len(names) - most} more" if len(names) > most else "")
