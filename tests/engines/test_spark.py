@@ -106,7 +106,8 @@ def test_partitions_of_these_tests_are_what_they_say(spark):
     assert {row.p: row["count"] for row in counted} == {0: 1, 2: 189, 3: 10}
 
 
-@pytest.mark.parametrize("cuts", [*slow("even"), "skewed, empty, one row"])
+@pytest.mark.slow
+@pytest.mark.parametrize("cuts", ["even", "skewed, empty, one row"])
 def test_every_kernel_gives_the_picks_and_scores_of_memory(seed, spark, moments, cuts):
     df = frame(seed)
     sdf = cut(spark, df, CUTS[cuts])
