@@ -6,6 +6,7 @@ Long because it is one class with all that scikit-learn asks of an estimator, do
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -279,8 +280,8 @@ class ProjSe(
                 with_xx = self._task(rows.Y is None).keeps_products(n_y)
             else:
                 with_xx = self.moments_.xx is not None
-            batch = moments_of(
-                rows, with_xx=with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
-            )
-            self._add_moments(batch, y)
+            options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
+            batch = moments_of(rows, with_xx=with_xx, **options)
+            again = partial(moments_of, rows, with_xx=True, **options) if first else None
+            self._add_moments(batch, y, again)
         return self

@@ -11,6 +11,7 @@ from sklearn.utils import check_array
 from projse.kernels.routes import KernelSpec, Route, from_moments, from_rows
 from projse.moments.sums import Moments
 from projse.search.rounds import Plan, ReferenceSpace
+from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
 
 
@@ -25,7 +26,8 @@ def subspace_correlation(X: Any, Y: Any, center: bool = True) -> NDArray[np.floa
     X : array-like or sparse matrix of shape (n_samples, n_x)
         Dask arrays and data frames are summed by their workers.
     Y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y)
-        Numbers, class labels or label indicators.
+        Numbers, class labels or label indicators. Whole numbers in one column are class labels, as
+        in :class:`ProjSe`; pass floats for numbers.
     center : bool, default=True
         Subtract the means first.
 
@@ -59,7 +61,9 @@ def _in_memory(X: Any, Y: Any, spec: KernelSpec) -> Route:
         ensure_all_finite=False,
         ensure_min_samples=2,
     )
-    return from_rows(make_rows(X, Y), spec)
+    rows = make_rows(X, Y)
+    warn_many_classes(rows.classes, rows.n_samples, "auto", Y)
+    return from_rows(rows, spec)
 
 
 def _distributed(X: Any, Y: Any, spec: KernelSpec) -> Route:

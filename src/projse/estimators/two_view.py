@@ -418,7 +418,9 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.y_selected_names_ = _names(y_names, "y", self.y_selected_)
         self.selected_moments_ = moments
         n_x, n_y = len(self.x_selected_), len(self.y_selected_)
-        self.canonical_correlations_ = CanonicalBlocks(moments, self.center).all(n_x, n_y)
+        self.canonical_correlations_ = np.empty(0)
+        if n_x and n_y:
+            self.canonical_correlations_ = CanonicalBlocks(moments, self.center).all(n_x, n_y)
 
     def _blocks(self, X: Any, Y: Any, sample_weight: Any) -> tuple[CanonicalBlocks, int, int]:
         check_is_fitted(self, "x_selected_")

@@ -216,9 +216,16 @@ def _rounding(a_size: Array, b_size: Array, slack: float) -> Array:
     return rounding
 
 
-def _allowed(a: Array, b: Array) -> Array:
-    """Return the largest products that sums of squares allow; squares may have vanished."""
-    a, b = (np.sqrt(np.maximum(squares, SMALLEST_SQUARES)) for squares in (a, b))
+def _allowed(a: Array, b: Array, a_size: Array, b_size: Array, slack: float) -> Array:
+    """Return the largest products that sums of squares allow, each as it may be without rounding.
+
+    A sum of squares may have vanished, or be lost to the rounding of a larger one that it was
+    taken out of, while a product with it is still known.
+    """
+    a, b = (
+        np.sqrt(np.maximum(squares, SMALLEST_SQUARES) + slack * size)
+        for squares, size in ((a, a_size), (b, b_size))
+    )
     return np.outer(a, b)
 
 
@@ -238,7 +245,8 @@ def _check_square(
     slack = _slack(moments)
     for rows in _blocks(len(A), len(A)):
         rounding = _rounding(size[rows], size, slack)
-        bad = np.abs(A[rows]) > _allowed(squares[rows], squares) + rounding
+        allowed = _allowed(squares[rows], squares, size[rows], size, slack)
+        bad = np.abs(A[rows]) > allowed + rounding
         if bad.any():
             i, j = _first(bad)
             _refuse_pair(moments, what, A[rows][i, j], (kind, rows.start + i), (kind, j))
@@ -273,7 +281,7 @@ def _check_cross(moments: Moments, x_size: Array, y_size: Array) -> None:
         return
     for columns in _blocks(moments.n_x, moments.n_y):
         part = moments.yx[:, columns]
-        allowed = _allowed(y_squares, moments.xx_diag[columns])
+        allowed = _allowed(y_squares, moments.xx_diag[columns], y_size, x_size[columns], slack)
         bad = np.abs(part) > allowed + _rounding(y_size, x_size[columns], slack)
         if bad.any():
             i, j = _first(bad)

@@ -66,7 +66,17 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
         with np.errstate(over="ignore"):  # then nothing is refused for its size
             _check_difference(a, b, combined)
     combined.xx_diag = np.maximum(combined.xx_diag, 0.0)
-    return combined
+    return combined if combined.n_samples else _emptied(combined)
+
+
+def _emptied(moments: Moments) -> Moments:
+    """Forget what rounding left of rows that are all gone, and how large they were."""
+    zeros = {
+        name: value * 0.0
+        for name in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
+        if (value := getattr(moments, name)) is not None
+    }
+    return replace(moments, **zeros, x_peak=None, y_peak=None)
 
 
 def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: float) -> Moments:

@@ -122,6 +122,8 @@ def _dense_moments(
         xx=None if sums.xx is None else subtract_outer(sums.xx, w * dx, dx),
         eps=eps,
     )
+    if not one_view and (constant := np.diag(yy) == 0).any():
+        moments.yx[constant] = 0.0  # what is left of it is rounding
     mark_vanished(moments, x_vanished, y_vanished)
     return moments
 
@@ -153,7 +155,8 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
     if Y is None:
         mark_vanished(moments, x_vanished, None)
         return moments
-    if sp.issparse(Y):
+    if sp.issparse(Y) or not Y.shape[1]:  # a basis of constants has no columns
+        Y = sp.csr_array(Y)
         y_mean, yy = _sparse_second_moment(Y, weight, total, "y", rows.target_names)
         if X.shape[1] * Y.shape[1] > SPARSE_YX_ELEMENTS:
             yx = sparse_products.raw_cross(Y, X, weight)

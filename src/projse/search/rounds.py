@@ -232,7 +232,7 @@ def select(
                     looked_once = second_look
                     if second_look:
                         break
-                    selection.stopped = "significance"
+                    selection.stopped = _unconvinced(pvalue)
                     return selection
                 looked_once = False
             selection.add(pick, pvalue, round_number)
@@ -257,6 +257,11 @@ def select(
             pending = []
         deflation, rank = space.open()
     return selection
+
+
+def _unconvinced(pvalue: float) -> str:
+    """Tell a pick that may be chance from one that nothing can be said of."""
+    return "no p-values" if np.isnan(pvalue) else "significance"
 
 
 def _select_softly(
@@ -299,7 +304,7 @@ def _select_softly(
             place = deflation.R.column(j) * space.unridged
             pvalue = given.add(j, row, place, pick.n_candidates)
         if plan.significance is not None and not pvalue <= plan.significance:
-            selection.stopped = "significance"
+            selection.stopped = _unconvinced(pvalue)
             return
         selection.add(pick, pvalue, len(selection.indices) - n_before + 1)
         eligible[j] = False

@@ -212,7 +212,9 @@ class Task:
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         plan = self.complete(float(w.sum()), int(np.count_nonzero(w)), route.spectrum)
         self._refuse_constants(route.gram)
-        return Outcome(select(route.gram, plan, phase("picks")), plan, route.moments)
+        selection = select(route.gram, plan, phase("picks"))
+        self._refuse_silence(selection)
+        return Outcome(selection, plan, route.moments)
 
     def on_moments(self, moments: Moments, *, provisional: bool = False) -> Outcome:
         """Select from moments.
@@ -229,7 +231,10 @@ class Task:
         plan = self.complete(moments.sum_weights, moments.n_samples, None)
         if not provisional:
             self._refuse_constants(gram)
-        return Outcome(select(gram, plan), plan, moments)
+        selection = select(gram, plan)
+        if not provisional:
+            self._refuse_silence(selection)
+        return Outcome(selection, plan, moments)
 
     def _refuse_lack(self, moments: Moments) -> None:
         if moments.one_view:
@@ -244,6 +249,15 @@ class Task:
             f"{what} needs the products of the candidates with each other, which these moments do "
             "not hold; build them with Moments.from_arrays(..., with_xx=True)."
         )
+
+    def _refuse_silence(self, selection: Selection) -> None:
+        """Refuse an "auto" that cannot say anything about any candidate."""
+        if selection.stopped == "no p-values" and len(selection.indices) == self.plan.include.size:
+            raise ValueError(
+                "n_features_to_select='auto' goes by p-values, which need more rows than the "
+                "references have dimensions; use a number, rank= to keep fewer dimensions, or more "
+                "rows."
+            )
 
     def _refuse_constants(self, gram: FeatureGram) -> None:
         kind = "constant" if self.spec.center else "zero"
