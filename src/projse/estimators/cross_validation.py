@@ -137,10 +137,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
                 "predict."
             )
         with all_or_nothing(self):
-            given = self._check_rows(X, y, sample_weight, selector.target_type)
-            rows = given.counted()  # folds are made of rows that count
-            if groups is not None and given.weight is not None:
-                groups = np.asarray(groups)[given.weight > 0]
+            rows = self._check_rows(X, y, sample_weight, selector.target_type)
             splits = split_rows(rows, self.cv, groups)
             judge = None
             if self.estimator is not None:

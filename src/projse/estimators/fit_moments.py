@@ -99,8 +99,8 @@ class FitMomentsMixin(RowSelector):
         if outcome.lacks_products and again is not None and total.n_x <= KEPT_COLUMNS:
             total = again()
             outcome = self._task(total.one_view).on_moments(total, provisional=True)
-        # References that are as many as the rows can tell apart: their rank grows with the rows.
-        rank_may_grow = outcome.selection.reference_rank >= min(total.n_samples - 1, total.n_y)
+        # As many directions as the rows can tell apart, and fewer than references: more may come.
+        rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_y
         if outcome.lacks_products and not rank_may_grow:
             raise ProductsMissingError(
                 f"partial_fit made {len(outcome.selection.indices)} picks; for more, the products "

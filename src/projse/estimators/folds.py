@@ -64,8 +64,9 @@ def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
     splitter = check_cv(cv, y=codes, classifier=codes is not None)
     if is_whole(cv) and cv > m:
         raise ValueError(f"cv={cv} folds need as many rows; there are {m}.")
+    counts = np.ones(m, dtype=bool) if rows.weight is None else rows.weight > 0
     if codes is not None and rows.classes is not None and is_whole(cv):
-        sizes = np.bincount(codes, minlength=len(rows.classes))
+        sizes = np.bincount(codes[counts], minlength=len(rows.classes))
         if sizes.min() < cv:
             rare = rows.classes.tolist()[int(sizes.argmin())]
             raise ValueError(
@@ -79,14 +80,14 @@ def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
     if len(splits) < 2:
         raise ValueError(f"cv={cv!r} gives {len(splits)} split; at least 2 are needed.")
     for i, (train, test) in enumerate(splits):
-        counted = len(test) if rows.weight is None else np.count_nonzero(rows.weight[test])
+        counted = np.count_nonzero(counts[test])
         if counted < 2:
             raise ValueError(
                 f"Fold {i} holds {counted} row(s) of non-zero weight, and R² needs 2; use "
                 "fewer folds."
             )
         if codes is not None and rows.classes is not None:
-            lost = np.setdiff1d(codes, codes[train])
+            lost = np.setdiff1d(codes[counts], codes[train[counts[train]]])
             if lost.size:
                 name = rows.classes.tolist()[lost[0]]
                 raise ValueError(
@@ -125,6 +126,8 @@ def judge_by(estimator: Any, scoring: Any, rows: Rows, splits: list[tuple[Array,
         (train, test), columns = splits[fold], rows.X[:, picks]
         weights: list[dict[str, Any]] = [{}, {}]
         if rows.weight is not None:
+            # A row of weight 0 may hold anything.
+            train, test = (part[rows.weight[part] > 0] for part in (train, test))
             weights = [{"sample_weight": rows.weight[part]} for part in (train, test)]
         model = clone(estimator).fit(columns[train], Y[train], **weights[0])
         return float(scorer(model, columns[test], Y[test], **weights[1]))
