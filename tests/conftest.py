@@ -6,6 +6,11 @@ import os
 
 # scikit-learn's array API checks are skipped without this, and it must be set before scipy loads.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+# Workers share the cores: one BLAS thread each, set before numpy loads. Where a test is about
+# threads, it asks for them itself.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 import sys
 from collections.abc import Iterator
 

@@ -103,4 +103,6 @@ def test_case_of_the_engine_runs_in_a_process_of_its_own(case):
     rows = isolated(run_case, "engine", case, True)
     assert rows
     assert {row.case for row in rows} == {case}
-    assert all(row.value > 0 and row.seconds and row.memory_mib for row in rows)
+    # An exponent of growth, measured at the small sizes of a quick run, may have either sign.
+    assert all(np.isfinite(row.value) and row.memory_mib for row in rows)
+    assert all(second > 0 for row in rows for second in row.seconds.values())
