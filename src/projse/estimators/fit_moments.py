@@ -151,7 +151,8 @@ class FitMomentsMixin(RowSelector):
         self.reference_rank_ = selection.reference_rank
         plan = outcome.plan
         self.alpha_ = plan.alpha
-        self.redundancy_ = plan.redundancy
+        given = plan.redundancy
+        self.redundancy_ = selection.redundancy if given is None else given
         self.round_size_ = plan.round_size
         if quiet:
             return

@@ -69,7 +69,7 @@ class ProjSe(
         With ``round_size=1``, the share of its score that an exact copy of a pick keeps, in
         [0, 1]: 0 takes picks out wholly, 1 ranks variables one by one. In between, everything is
         conditioned on each pick with a ridge, which overfits less where there are few rows. "auto"
-        goes by the number of rows.
+        gives each pick a share of its own: the less it stands above chance, the more.
     rank : int, float or None, default=None
         Keep at most this many leading directions of ``K_YY``, or this share of its trace.
     tol : float or None, default=None
@@ -117,7 +117,7 @@ class ProjSe(
     alpha_ : float
         What ``alpha`` came to.
     redundancy_ : float
-        What ``redundancy`` came to.
+        What ``redundancy`` came to; with "auto", for the last pick.
     round_size_ : int or None
         What ``round_size`` came to.
     reference_rank_ : int

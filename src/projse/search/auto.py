@@ -1,26 +1,88 @@
-"""What "auto" stands for: ridges by the number of rows, from moments alone.
+"""What "auto" stands for: ridges from the moments alone.
 
 The ridge on the references: ``alpha = 1`` on the normalised ``K_YY`` halves the weight of a
 direction that carries one output's worth of variance, and takes more from what carries less, which
-is mostly noise. The ridge of soft conditioning: ``λ = min(1, c / m)``, because a squared
-correlation that is noise is of size 1/m. Few rows: redundancy is hard to tell from chance, and
-variables are ranked; many rows: picks are taken out all but wholly. The constants were chosen on
-one half of the data sets of ``benchmarks/quality``.
+is mostly noise. The ridge of soft conditioning is every pick's own: see :class:`OwnRidge`.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
 ALPHA = 1.0
 """Ridge on the normalised ``K_YY``."""
 
-ROWS = 50.0
-"""The c above."""
-
-ROWS_ONE_VIEW = 10.0
-"""The same in one view: the references are the candidates, and less of them is noise."""
+LARGEST_IN_ONE_VIEW = 1.0
+"""Ridge of a pick in one view: its copy explains nothing new, so it keeps no more than half."""
 
 
-def auto_redundancy(n_rows: float, one_view: bool) -> float:
-    """Share of itself that an exact copy of a pick keeps: ``λ / (1 + λ)``."""
-    ridge = min(1.0, (ROWS_ONE_VIEW if one_view else ROWS) / max(n_rows, 1.0))
-    return ridge / (1 + ridge)
+class OwnRidge:
+    """The ridge of each pick: noise over signal in what it adds.
+
+    A pick adds the share g to what is explained of the references, and the share l stays
+    unexplained. With m rows, chance explains ``v = l / m`` by any one variable, and the best of n
+    variables that mean nothing explains about ``c v``::
+
+        c = 1 + 2 √(L/q) + 2 L/q,    L = log(n/k)
+
+    at the k-th pick, for q outputs (of correlated ones, those that count: ``(tr K_YY)² / tr
+    K_YY²``): the bound of Laurent and Massart (2000, lemma 1) for a mean of q squares. What stands
+    above that is taken for real, and ``λ = v / (g − c v)`` is the ridge of a regression on a
+    variable with that much signal. Where the evidence is overwhelming a pick is taken out wholly,
+    as in forward selection; a pick that may be chance is not conditioned on at all, and variables
+    are ranked.
+
+    Parameters
+    ----------
+    values : ndarray of shape (r,)
+        Eigenvalues of ``K_YY``.
+    alpha : float
+        Ridge on them.
+    n_rows : float
+    n_candidates : int
+    largest : float
+        Bound on λ.
+    """
+
+    def __init__(
+        self,
+        values: Array,
+        alpha: float,
+        n_rows: float,
+        n_candidates: int,
+        largest: float = np.inf,
+    ) -> None:
+        self._total = float(values.sum())
+        self._n_outputs = self._total**2 / max(float(values @ values), 1e-300)
+        # Coordinates times these are products with the references, in their principal directions.
+        self._units = np.sqrt(values + alpha)
+        self._left = 1.0
+        self._n_rows = n_rows
+        self._n_candidates = n_candidates
+        self._largest = largest
+        self._k = 0
+
+    def __call__(self, place: Array, norm: float) -> float:
+        """Return the ridge of the next pick.
+
+        Parameters
+        ----------
+        place : ndarray of shape (r,)
+            Its coordinates, given the picks before it.
+        norm : float
+            Its squared norm, given the picks before it.
+        """
+        self._k += 1
+        explained = float(np.sum((place * self._units) ** 2)) / self._total
+        gain = min(explained / norm, self._left)
+        chance = (self._left - gain) / self._n_rows
+        L = np.log(max(self._n_candidates / self._k, 1.0)) / self._n_outputs
+        signal = gain - chance * (1 + 2 * np.sqrt(L) + 2 * L)
+        ridge = min(chance / signal, self._largest) if signal > 0 else self._largest
+        self._left -= explained / (norm + ridge)
+        return ridge

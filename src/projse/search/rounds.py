@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import ENTRY_ROUNDING, FeatureGram
+from projse.search.auto import OwnRidge
 from projse.search.conditioning import Conditioning
 from projse.search.coordinates import coordinates
 from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDeflation
@@ -42,7 +43,7 @@ class Plan:
     round_size : int or None
     redundancy : float or None
         Share of itself that an exact copy of a pick keeps, where picks are conditioned on one by
-        one (``round_size=1``); None where the number of rows will tell.
+        one (``round_size=1``); None where what a pick explains tells its share.
     include, exclude : ndarray of int
         Candidates that come first; candidates that are never picked.
     alpha, rank, tol
@@ -51,6 +52,10 @@ class Plan:
         The references are the candidates.
     spectrum : ndarray or None
         Singular values of the references, where an orthonormal basis took their place.
+    n_rows : float
+        Rows behind the kernel matrices; weights count as rows.
+    largest_ridge : float
+        Bound on the λ of a pick, where each has its own.
     degrees : float
         Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
     significance : float or None
@@ -68,6 +73,8 @@ class Plan:
     tol: float | None = None
     one_view: bool = False
     spectrum: Array | None = None
+    n_rows: float = float("nan")
+    largest_ridge: float = float("inf")
     degrees: float = float("nan")
     significance: float | None = None
 
@@ -82,11 +89,12 @@ class Plan:
         """Whether picks are conditioned on softly, one by one."""
         return self.redundancy != 0 and self.round_size == 1
 
-    @property
-    def ridge(self) -> float:
-        """The λ of soft conditioning, ``redundancy = λ / (1 + λ)``."""
-        assert self.redundancy is not None
-        return self.redundancy / (1 - self.redundancy) if self.redundancy < 1 else np.inf
+    def ridge(self, values: Array, n_candidates: int) -> Callable[[Array, float], float]:
+        """Return the λ of picks, ``redundancy = λ / (1 + λ)``; ``values`` are those of ``K_YY``."""
+        if self.redundancy is None:
+            return OwnRidge(values, self.alpha, self.n_rows, n_candidates, self.largest_ridge)
+        ridge = self.redundancy / (1 - self.redundancy) if self.redundancy < 1 else np.inf
+        return lambda place, norm: ridge
 
 
 @dataclass
@@ -98,6 +106,7 @@ class Selection:
     margins: list[float] = field(default_factory=list)
     pvalues: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
+    redundancy: float = 0.0
     reference_rank: int = 0
     stopped: str = ""
 
@@ -121,6 +130,7 @@ class ReferenceSpace:
         self.by_cholesky = plan.one_view and not plan.needs_factor
         self.largest: float | None = None
         self.unridged = np.empty(0)
+        self.values = np.empty(0)
         if gram.n_covariates:
             n = gram.n_y - gram.n_covariates
             self.largest = float(np.linalg.eigvalsh(gram.yy[:n, :n])[-1]) if n else 0.0
@@ -148,6 +158,7 @@ class ReferenceSpace:
         )
         if self.largest is None:
             self.largest = kept.largest
+        self.values = kept.values
         # Coordinates times this are those in an orthonormal basis.
         self.unridged = np.sqrt((kept.values + plan.alpha) / kept.values)
         conditioned = conditioning if conditioning.rank else None
@@ -280,7 +291,8 @@ def _select_softly(
     if plan.exhausted == "stop":
         wanted = min(wanted, n_before + rank)
     alive = eligible & ~conditioning.vanished
-    soft = SoftConditioning(deflation.R, alive, plan.ridge, gram.eps ** (2 / 3))
+    ridge = plan.ridge(space.values, int(alive.sum()))
+    soft = SoftConditioning(deflation.R, alive, ridge, gram.eps ** (2 / 3))
     initial = soft.scores()
     given = GivenPicks(rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
     size = 1 if gram.narrow_x_rows else min(wanted - n_before + 16, SHORTLIST)
@@ -292,7 +304,7 @@ def _select_softly(
             selection.stopped = "exhausted"
             return
         j = pick.index
-        needed = plan.ridge < np.inf or not np.isnan(given.degrees)
+        needed = plan.redundancy != 1 or not np.isnan(given.degrees)
         if needed and not gram.has_x_rows:
             if len(selection.indices) + 1 < wanted or plan.significance is not None:
                 selection.stopped = "no products"
@@ -310,5 +322,6 @@ def _select_softly(
         eligible[j] = False
         if needed:
             soft.take(j, row)
+            selection.redundancy = soft.redundancy
         if progress is not None:
             progress(len(selection.indices), wanted)

@@ -7,11 +7,12 @@ rows; ranking takes nothing out. In between, the pivot of the partial Cholesky f
     K_ab|S = K_ab − K_aS (K_SS + λI)⁻¹ K_Sb,    score(x) = k_xY|S (K_YY|S + αI)⁻¹ k_Yx|S / k_xx|S
 
 An exact copy of a pick keeps the share ``ρ = λ / (1 + λ)`` of itself: of its norm, and of its score
-as far as the references are still there.
+as far as the references are still there. Every pick may have a λ of its own, ``K_SS + diag(λ)``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -33,8 +34,9 @@ class SoftConditioning:
         ``F K_YX`` of shape (r, n) with ``FᵀF = (K_YY + αI)⁻¹``, of candidates of unit norm.
     alive : ndarray of bool of shape (n,)
         Candidates that are not constant.
-    ridge : float
-        λ above.
+    ridge : callable ``(place, norm) -> float``
+        The λ of a pick, from its coordinates and squared norm given the picks before it; infinite
+        where nothing is conditioned on it.
     vanishing : float
         A candidate whose conditioned norm is at most this depends on the picks, and scores 0.
 
@@ -49,12 +51,13 @@ class SoftConditioning:
         self,
         R: Coordinates,
         alive: NDArray[np.bool_],
-        ridge: float,
+        ridge: Callable[[Array, float], float],
         vanishing: float,
     ) -> None:
         self.R = R
         self.n = R.n
-        self.ridge = ridge
+        self._ridge = ridge
+        self.redundancy = 0.0
         self.norms = alive.astype(np.float64)
         self._vanishing = vanishing
         self._A = GrowingRows(R.n)
@@ -70,13 +73,17 @@ class SoftConditioning:
 
     def take(self, j: int, row: Array) -> None:
         """Condition everything on candidate j, given its row of ``K_XX``."""
-        if np.isinf(self.ridge):
-            return
         A = self._A.rows
+        place = self.R.column(j) - A[:, j] @ self._B
+        ridge = self._ridge(place, float(self.norms[j]))
+        if np.isinf(ridge):
+            self.redundancy = 1.0
+            return
+        self.redundancy = ridge / (1 + ridge)
         row = row - A[:, j] @ A
-        root = np.sqrt(self.norms[j] + self.ridge)
+        root = np.sqrt(self.norms[j] + ridge)
         a = row / root
-        b = (self.R.column(j) - A[:, j] @ self._B) / root
+        b = place / root
         w = b + (self._U @ b) @ self._U
         beta = float(b @ w)
         d = self.R.project(w) - (self._B @ w) @ A - beta * a

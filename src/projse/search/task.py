@@ -20,7 +20,7 @@ from projse.kernels.routes import KernelSpec, Route, from_moments, from_rows
 from projse.moments.accumulate import Progress
 from projse.moments.sums import AUTO_XX_COLUMNS, Moments
 from projse.parameters import column_indices, is_whole, plain_rank
-from projse.search.auto import ALPHA, auto_redundancy
+from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import are_no_counts, degrees_of_freedom
 from projse.sources.rows import Rows
@@ -165,9 +165,10 @@ class Task:
                 "n_features_to_select='auto' goes by p-values, which one view (y=None) does not "
                 "have; use a number."
             )
-        if plan.redundancy is None:
-            rows = n_rows if are_no_counts(sum_weights, n_rows) else sum_weights
-            plan = replace(plan, redundancy=auto_redundancy(rows, plan.one_view))
+        counted = n_rows if are_no_counts(sum_weights, n_rows) else sum_weights
+        plan = replace(plan, n_rows=float(counted))
+        if plan.one_view:
+            plan = replace(plan, largest_ridge=LARGEST_IN_ONE_VIEW)
         degrees = float("nan")
         if self.spec.is_linear and not plan.one_view:
             degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center)
