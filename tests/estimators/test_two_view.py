@@ -21,6 +21,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from projse import Moments, ProjSe, TwoViewProjSe
 from projse.metrics import canonical_correlations
 
+AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
+
 
 def two_views(seed, m=300, n_x=9, n_y=7):
     """Views that share two directions of different strength."""
@@ -373,3 +375,38 @@ def test_a_nearly_dependent_pick_counts_as_in_the_metric(seed):
     assert want[0] > 0.99, "what is left of the second column is in Y"
     assert_allclose(model.canonical_correlations_, want, atol=1e-2)
     assert_allclose(canonical_correlations(X, Y), want, atol=1e-2)
+
+
+def pair_by_hand(X, Y):
+    """Squared correlations of all pairs."""
+    return np.corrcoef(X.T, Y.T)[: X.shape[1], X.shape[1] :] ** 2
+
+
+@pytest.mark.parametrize("m", [200, 25])
+def test_both_sides_begin_with_the_pair_that_correlates_most(seed, m):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(m, 30)), rng.normal(size=(m, 40))
+    X[:, 7] += 2 * Y[:, 9]
+    # Many outputs follow x3 a little, which alone would make it the first pick.
+    Y[:, 10:] += 0.8 * X[:, [3]]
+    squares = pair_by_hand(X, Y)
+    x, y = np.unravel_index(squares.argmax(), squares.shape)
+    for views in (
+        TwoViewProjSe(3, **AUTO).fit(X, Y),
+        TwoViewProjSe(3, **AUTO).fit_moments(Moments.from_arrays(X, Y, with_xx=True)),
+        TwoViewProjSe(3, **AUTO).fit(sp.csr_array(X), sp.csr_array(Y)),
+    ):
+        assert (views.x_selected_[0], views.y_selected_[0]) == (x, y)
+        assert views.canonical_correlations_[0] ** 2 >= squares.max() - 1e-9
+    squares[x] = 0
+    x, y = np.unravel_index(squares.argmax(), squares.shape)
+    views = TwoViewProjSe(3, x_exclude=[7], **AUTO).fit(X, Y)
+    assert (views.x_selected_[0], views.y_selected_[0]) == (x, y)
+
+
+def test_the_user_says_what_comes_first(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(60, 8)), rng.normal(size=(60, 9))
+    Y[:, 2] += X[:, 5]
+    views = TwoViewProjSe(3, x_include=[1], **AUTO).fit(X, Y)
+    assert views.x_selected_[0] == 1

@@ -39,6 +39,7 @@ class FitMomentsMixin(RowSelector):
 
     n_features_in_: int
     moments_: Moments
+    _first: int | None = None
 
     def fit_moments(self, moments: Moments) -> Self:
         """Select from moments alone, wherever they were summed.

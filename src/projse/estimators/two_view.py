@@ -15,6 +15,7 @@ from sklearn.utils import Tags, _safe_indexing, check_array, check_consistent_le
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse.engines.dask import DaskRows
+from projse.estimators.best_pair import best_pair
 from projse.estimators.correlation_curves import correlation_grid, correlation_path
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
@@ -24,8 +25,9 @@ from projse.moments.in_memory import moments_of
 from projse.moments.partitions import moments_elsewhere
 from projse.moments.sums import Moments
 from projse.moments.views import restricted, swapped
+from projse.parameters import column_indices
 from projse.sources.encode_targets import column_names
-from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
+from projse.sources.rows import Rows, is_dask, make_rows, refuse_non_numeric_columns
 
 Array = NDArray[Any]
 
@@ -48,9 +50,10 @@ _SHARED = (
 class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Select variables of X that explain Y, and variables of Y that explain X.
 
-    Both selections come from one set of moments, so the rows are read once. How much the selected
-    variables share is measured by their canonical correlations, for growing sets, on the rows of
-    the fit or on others.
+    Both selections come from one set of moments, so the rows are read once. By default they begin
+    with the pair of variables that correlates most, which no later pick can undo. How much the
+    selected variables share is measured by their canonical correlations, for growing sets, on the
+    rows of the fit or on others.
 
     Parameters
     ----------
@@ -189,6 +192,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             fat = X.shape[0] < max(X.shape[1], Y.shape[1]) and self.kernel == "linear"
             if fat or callable(self.kernel):
                 self._forget("moments_")
+                views = make_rows(X, Y, sample_weight, target_type="continuous")
+                self._begin_with_best_pair(views, x_selector, y_selector)
                 x_selector.fit(x_frame, Y, sample_weight)
                 y_selector.fit(y_frame, X, sample_weight)
                 moments = self._moments(
@@ -404,9 +409,38 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _select(self, moments: Moments, x_selector: ProjSe, y_selector: ProjSe) -> Moments:
         """Select on both sides; return the moments of what was selected."""
+        self._begin_with_best_pair(moments, x_selector, y_selector)
         x_selector.fit_moments(moments)
         y_selector.fit_moments(swapped(moments))
         return restricted(moments, x_selector.selected_, y_selector.selected_)
+
+    def _begin_with_best_pair(
+        self, views: Rows | Moments, x_selector: ProjSe, y_selector: ProjSe
+    ) -> None:
+        """Let both selections begin with the pair that correlates most.
+
+        The canonical correlation of all picks is then at least that pair's. Not where "auto" is
+        left for another form, where p-values decide, or where the user says what comes first.
+        """
+        sides = (x_selector, y_selector)
+        if self.redundancy != "auto" or self.round_size not in ("auto", 1):
+            return
+        if any(s.n_features_to_select == "auto" or s.include is not None for s in sides):
+            return
+        if self.exhausted == "restart" or callable(self.kernel):
+            return
+        allowed = []
+        for selector, n, known in (
+            (x_selector, self.n_features_in_, "feature_names_in_"),
+            (y_selector, self.n_y_features_in_, "y_feature_names_in_"),
+        ):
+            names = tuple(getattr(self, known)) if hasattr(self, known) else None
+            free = np.ones(n, dtype=bool)
+            free[column_indices("exclude", selector.exclude, n, names)] = False
+            allowed.append(free)
+        pair = best_pair(views, self.center, *allowed)
+        if pair is not None:
+            x_selector._first, y_selector._first = pair
 
     def _store(self, x_selector: ProjSe, y_selector: ProjSe, moments: Moments) -> None:
         self.x_selector_, self.y_selector_ = x_selector, y_selector

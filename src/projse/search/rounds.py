@@ -46,6 +46,8 @@ class Plan:
         one (``round_size=1``); None where what a pick explains tells its share.
     include, exclude : ndarray of int
         Candidates that come first; candidates that are never picked.
+    first : int or None
+        The first pick, where it is known, of picks that are conditioned on softly.
     alpha, rank, tol
         Of the factor of ``K_YY``.
     one_view : bool
@@ -68,6 +70,7 @@ class Plan:
     redundancy: float | None = 0.0
     include: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
     exclude: Array = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    first: int | None = None
     alpha: float = 0.0
     rank: int | float | None = None
     tol: float | None = None
@@ -298,8 +301,9 @@ def _select_softly(
     size = 1 if gram.narrow_x_rows else min(wanted - n_before + 16, SHORTLIST)
     shortlist = Shortlist(conditioning.x_rows, size)
     eligible = alive.copy()
+    first = plan.first if plan.first is not None and eligible[plan.first] else None
     while len(selection.indices) < wanted:
-        pick = soft.best(eligible)
+        pick, first = soft.best(eligible, first), None
         if pick is None or pick.score <= deflation.floor(pick.index, initial[pick.index]):
             selection.stopped = "exhausted"
             return

@@ -106,8 +106,11 @@ class SoftConditioning:
             out[columns] += np.einsum("ij,ij->j", inner, inner)
         return out
 
-    def best(self, eligible: NDArray[np.bool_]) -> Pick | None:
-        """Return the best of the eligible candidates by the tie rule; None where all score 0."""
+    def best(self, eligible: NDArray[np.bool_], given: int | None = None) -> Pick | None:
+        """Return the best of the eligible candidates by the tie rule; None where all score 0.
+
+        With ``given``, return that candidate instead.
+        """
         scores = np.where(eligible, self.scores(), -1.0)
         top = float(scores.max(initial=-1.0))
         if 0.0 <= top < REFRESH * self._reference:
@@ -118,7 +121,7 @@ class SoftConditioning:
         if not top > 0.0:
             return None
         self._reference = max(self._reference, top)
-        j = int(np.argmax(scores >= top * (1 - TIE)))
+        j = int(np.argmax(scores >= top * (1 - TIE))) if given is None else given
         score = float(scores[j])
         scores[j] = 0.0
         runner_up = max(float(scores.max(initial=0.0)), 0.0)

@@ -97,6 +97,7 @@ class Task:
             rank=plain_rank(p.rank),
             tol=p.tol,
             one_view=one_view,
+            first=getattr(p, "_first", None),
             significance=p.significance if p.n_features_to_select == "auto" else None,
         )
         return cls(spec, plan, n_x, p.solver, p.n_jobs, p.batch_size)

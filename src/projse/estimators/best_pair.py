@@ -1,0 +1,62 @@
+"""The pair of variables, one of each view, that correlates most."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.kernels.feature_gram import tiles
+from projse.kernels.linear_gram import LinearGram, gram_of
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments
+from projse.search.greedy import TIE
+from projse.sources.rows import Rows
+
+Array = NDArray[Any]
+
+
+def best_pair(
+    of: Rows | Moments, center: bool, x_allowed: NDArray[np.bool_], y_allowed: NDArray[np.bool_]
+) -> tuple[int, int] | None:
+    """Return the columns of X and of Y whose correlation is largest, of either sign.
+
+    Parameters
+    ----------
+    of : Rows or Moments
+        Rows are multiplied some columns at a time, so that the matrix of all pairs is never made.
+    center : bool
+    x_allowed, y_allowed : ndarray of bool
+        Columns that may be picked.
+
+    Returns
+    -------
+    tuple of two ints, or None
+        Among pairs within rounding of the best, the first; None where none correlates.
+    """
+    top, pair = 0.0, None
+    for start, gram in _pieces(of, center):
+        y_norms = np.diag(gram.yy)
+        for tile in tiles(gram.n_x):
+            norms = np.multiply.outer(y_norms, gram.xx_diag[tile])
+            usable = (norms > 0) & y_allowed[:, None] & x_allowed[start:][tile]
+            squares = np.where(usable, gram.block(tile) ** 2 / np.where(usable, norms, 1.0), 0.0)
+            best = float(squares.max(initial=0.0))
+            if best > top * (1 + TIE):
+                # Columns of X come first: the order of the tiles is theirs.
+                x, y = np.argwhere((squares >= best * (1 - TIE)).T)[0]
+                top, pair = best, (start + tile.start + int(x), int(y))
+    return pair
+
+
+def _pieces(of: Rows | Moments, center: bool) -> Iterator[tuple[int, LinearGram]]:
+    """Yield Gram matrices of some columns of X, with the index of the first."""
+    if isinstance(of, Moments):
+        yield 0, gram_of(of, center)
+        return
+    for tile in tiles(of.X.shape[1]):
+        part = replace(of, X=of.X[:, tile], feature_names=None)
+        yield tile.start, gram_of(moments_of(part, with_xx=False), center)
