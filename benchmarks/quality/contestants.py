@@ -27,7 +27,10 @@ SUPERVISED: tuple[Kind, ...] = ALL_KINDS[:4]
 
 @dataclass(frozen=True)
 class Contestant:
-    """A selector; ``nested`` if its first picks do not depend on how many are asked for."""
+    """A selector; ``nested`` if its first picks do not depend on how many are asked for.
+
+    ``both`` selects from two views at once; without it, a contestant selects from either side.
+    """
 
     name: str
     module: str
@@ -35,6 +38,7 @@ class Contestant:
     nested: bool = True
     kinds: tuple[Kind, ...] = ALL_KINDS
     widest: float = 20_000  # candidates × outputs beyond which it is not asked, in thousands
+    both: Callable[[Array, Array, int], tuple[Array, Array]] | None = None
 
     @property
     def installed(self) -> bool:
@@ -91,6 +95,16 @@ def _projse(**parameters: Any) -> Select:
     return select
 
 
+def _projse_both(**parameters: Any) -> Callable[[Array, Array, int], tuple[Array, Array]]:
+    def select(X: Array, Y: Array, n: int) -> tuple[Array, Array]:
+        from projse import TwoViewProjSe
+
+        views = TwoViewProjSe(n, **parameters).fit(X, Y)
+        return views.x_selected_, views.y_selected_
+
+    return select
+
+
 def _soft(rule: rules.Rule) -> Select:
     def select(X: Array, Y: Array, n: int) -> Array:
         options = {"refactor": rule.refactor, "floor": rule.floor}
@@ -117,7 +131,7 @@ CONTESTANTS = {
         Contestant("fastcan", "fastcan", _fastcan(), nested=False),
         Contestant("random", "numpy", random_picks),
         Contestant("best pair", "numpy", best_pair, kinds=("two views",)),
-        Contestant("projse", "projse", _projse(), nested=False),
+        Contestant("projse", "projse", _projse(), nested=False, both=_projse_both()),
         Contestant("projse, paper", "projse", _projse(**paper_parameters()), nested=False),
         Contestant("projse, round_size=1", "projse", _projse(round_size=1), nested=False),
         *(Contestant(name, "numpy", _soft(rule)) for name, rule in rules.RULES.items()),
@@ -153,16 +167,35 @@ CONTESTANTS = {
 def picks_for(
     contestant: Contestant, X: Array, Y: Array, numbers: list[int]
 ) -> tuple[list[Array], float]:
-    """Return the picks for each number, and the seconds that the longest list took.
+    """Return the picks for each number, and the seconds that the longest list took."""
+    return _timed_picks(contestant.select, contestant.nested, X, Y, numbers)
 
-    Warnings of a peer are its own affair.
-    """
+
+def picks_for_both(
+    contestant: Contestant, X: Array, Y: Array, numbers: list[int]
+) -> tuple[list[Array], list[Array], float]:
+    """Return the picks of two views for each number, and the seconds of the longest lists."""
+    if contestant.both is None:
+        of_x, seconds = picks_for(contestant, X, Y, numbers)
+        of_y, more = picks_for(contestant, Y, X, numbers)
+        return of_x, of_y, seconds + more
+    pairs, seconds = _timed_picks(contestant.both, False, X, Y, numbers)
+    return [pair[0] for pair in pairs], [pair[1] for pair in pairs], seconds
+
+
+def _timed_picks(
+    select: Callable[[Array, Array, int], Any],
+    nested: bool,
+    X: Array,
+    Y: Array,
+    numbers: list[int],
+) -> tuple[list[Any], float]:
+    """Warnings of a peer are its own affair."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         start = time.perf_counter()
-        longest = np.asarray(contestant.select(X, Y, numbers[-1]))
+        longest = select(X, Y, numbers[-1])
         seconds = time.perf_counter() - start
-        if contestant.nested:
-            return [longest[:n] for n in numbers], seconds
-        shorter = [np.asarray(contestant.select(X, Y, n)) for n in numbers[:-1]]
-        return [*shorter, longest], seconds
+        if nested:
+            return [np.asarray(longest)[:n] for n in numbers], seconds
+        return [*(select(X, Y, n) for n in numbers[:-1]), longest], seconds

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from quality import models
-from quality.contestants import Contestant, picks_for
+from quality.contestants import Contestant, picks_for, picks_for_both
 from quality.folds import Fold, folds
 from quality.problem import Array, Dataset, Problem
 
@@ -44,11 +44,11 @@ class Bench:
             Y = fold.Y / np.where(scale > 0, scale, 1.0)
             X = fold.X
             Y = X if self.dataset.kind == "one view" else Y
-            chosen, taken = picks_for(contestant, X, Y, self.numbers)
-            others = [np.array([], int)] * len(chosen)
             if self.dataset.kind == "two views":
-                others, more = picks_for(contestant, Y, X, self.numbers)
-                taken += more
+                chosen, others, taken = picks_for_both(contestant, X, Y, self.numbers)
+            else:
+                chosen, taken = picks_for(contestant, X, Y, self.numbers)
+                others = [np.array([], int)] * len(chosen)
             seconds.append(round(taken, 4))
             for n, x_picks, y_picks in zip(self.numbers, chosen, others, strict=True):
                 score = self.judge(i, _key(x_picks), _key(y_picks))
