@@ -285,30 +285,27 @@ def _select_softly(
     given = GivenPicks(rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
     size = 1 if gram.narrow_x_rows else min(wanted - n_before + 16, SHORTLIST)
     shortlist = Shortlist(conditioning.x_rows, size)
+    needs_rows = plan.ridge < np.inf or not np.isnan(given.degrees)
     eligible = alive.copy()
     while len(selection.indices) < wanted:
         pick = soft.best(eligible)
         if pick is None or pick.score <= deflation.floor(pick.index, initial[pick.index]):
             selection.stopped = "exhausted"
             return
-        j = pick.index
-        needed = plan.ridge < np.inf or not np.isnan(given.degrees)
-        if needed and not gram.has_x_rows:
-            if len(selection.indices) + 1 < wanted or plan.significance is not None:
-                selection.stopped = "no products"
-                return
-            needed = False
-        pvalue = float("nan")
-        if needed:
+        j, row = pick.index, None
+        if needs_rows and gram.has_x_rows:
             row = shortlist.row(j, np.where(eligible, soft.scores(), -1.0))
-            place = deflation.R.column(j) * space.unridged
-            pvalue = given.add(j, row, place, pick.n_candidates)
+        elif needs_rows and len(selection.indices) > n_before:
+            selection.stopped = "no products"
+            return
+        place = deflation.R.column(j) * space.unridged
+        pvalue = given.add(j, row, place, pick.n_candidates)
         if plan.significance is not None and not pvalue <= plan.significance:
             selection.stopped = _unconvinced(pvalue)
             return
         selection.add(pick, pvalue, len(selection.indices) - n_before + 1)
         eligible[j] = False
-        if needed:
+        if row is not None:
             soft.take(j, row)
         if progress is not None:
             progress(len(selection.indices), wanted)
