@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from agreement import fit
+from paper import FORMS, paper_form
 from variants import slow
 
 from projse import Moments, ProjSe
@@ -64,7 +65,7 @@ def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, case):
     for _ in range(300):
         scales = rng.uniform(0.1, 10, size=n_x)
         X = rng.normal(size=(m, n_x)) * scales + rng.normal(size=n_x)
-        selector = ProjSe(1, **parameters).fit(X, references(rng, m, n_y))
+        selector = paper_form(1, **parameters).fit(X, references(rng, m, n_y))
         pvalues.append(selector.pvalues_[0])
     assert scipy.stats.kstest(pvalues, "uniform").pvalue > FALSE_ALARM
 
@@ -150,10 +151,10 @@ def test_auto_stops_at_the_round_where_the_paper_does(seed):
     rng = np.random.default_rng([seed, 8])
     X = rng.normal(size=(150, 14))
     Y = X[:, :2] @ [[2.0, 1.0, -1.0], [1.5, 0.75, -0.75]] + rng.normal(size=(150, 3))
-    stopped = fit(ProjSe("auto", exhausted="stop"), X, Y)
+    stopped = fit(paper_form("auto", exhausted="stop"), X, Y)
     assert set(stopped.rounds_) == {1}
     with pytest.warns(RankExhaustedWarning, match="with_xx=True"):
-        without = ProjSe("auto").fit_moments(Moments.from_arrays(X, Y, with_xx=False))
+        without = paper_form("auto").fit_moments(Moments.from_arrays(X, Y, with_xx=False))
     assert without.selected_.tolist() == stopped.selected_.tolist()
 
 
@@ -180,10 +181,11 @@ def unrelated(rng, mean=0.0):
 def test_without_centring_there_are_no_pvalues(seed, n_y):
     """Unrelated variables with means share most of their length: 0.05 would mean nothing."""
     X, Y = unrelated(np.random.default_rng([seed, 9]), mean=3.0)
-    got = ProjSe(4, center=False).fit(X, Y[:, :n_y])
-    assert got.scores_[0] > 0.5
-    assert np.isnan(got.pvalues_).all()
-    assert not np.isnan(ProjSe(4).fit(X, Y[:, :n_y]).pvalues_).any()
+    assert paper_form(4, center=False).fit(X, Y[:, :n_y]).scores_[0] > 0.5
+    for form in FORMS.values():
+        got = ProjSe(4, center=False, **form).fit(X, Y[:, :n_y])
+        assert np.isnan(got.pvalues_).all()
+        assert not np.isnan(ProjSe(4, **form).fit(X, Y[:, :n_y]).pvalues_).any()
     for call in (lambda s: s.fit(X, Y), lambda s: s.fit_moments(Moments.from_arrays(X, Y))):
         with pytest.raises(ValueError, match=r"'auto'.*center=False.*Use center=True"):
             call(ProjSe("auto", center=False))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from paper import paper_form
 from scipy import stats
 
 from projse import PAPER, Moments, ProjSe, TwoViewProjSe
@@ -122,8 +123,8 @@ def test_a_whole_share_ranks_variables_one_by_one(seed):
 
 def test_a_vanishing_share_is_forward_selection(seed):
     X, Y = related(seed)
-    hard = ProjSe(8, alpha=0.5, round_size=1).fit(X, Y)
-    soft = ProjSe(8, alpha=0.5, redundancy=1e-10, round_size=1).fit(X, Y)
+    hard = paper_form(8, alpha=0.5, round_size=1).fit(X, Y)
+    soft = paper_form(8, alpha=0.5, redundancy=1e-10, round_size=1).fit(X, Y)
     assert_array_equal(soft.selected_, hard.selected_)
     assert_allclose(soft.scores_, hard.scores_, rtol=1e-6)
 
