@@ -312,9 +312,11 @@ def test_covariates_are_regressed_out(seed, kind, covariate):
         X_in, y_in = (sp.csr_array(X), sp.csr_array(y)) if kind == "csr" else (X, y)
         got = paper_form(8).fit(X_in, y_in, covariates=given)
         agreement.check(got, (picks, scores), f"{kind}, {covariate}")
-        alike = paper_form(8).fit(residuals(X, Z), residuals(Y, Z))
-        agreement.check(got, alike, "residuals")
-        assert got.reference_rank_ == alike.reference_rank_
+        for form in FORMS.values():
+            got = ProjSe(8, **form).fit(X_in, y_in, covariates=given)
+            alike = ProjSe(8, **form).fit(residuals(X, Z), residuals(Y, Z))
+            agreement.check(got, alike, "residuals")
+            assert got.reference_rank_ == alike.reference_rank_
     agreement.assert_mostly_full()
 
 

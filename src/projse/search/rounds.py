@@ -121,9 +121,15 @@ class ReferenceSpace:
         self.by_cholesky = plan.one_view and not plan.needs_factor
         self.largest: float | None = None
         self.unridged = np.empty(0)
+        # Ridge and truncation go by the directions of the references, not those of their basis.
+        self.units = plan.spectrum if plan.needs_factor else None
         if gram.n_covariates:
-            n = gram.n_y - gram.n_covariates
-            self.largest = float(np.linalg.eigvalsh(gram.yy[:n, :n])[-1]) if n else 0.0
+            self.conditioning.extend_by_covariates()
+            if plan.needs_factor:
+                self.units = self._units_given_covariates()
+            else:
+                n = gram.n_y - gram.n_covariates
+                self.largest = float(np.linalg.eigvalsh(gram.yy[:n, :n])[-1]) if n else 0.0
 
     def open(self) -> tuple[Deflation, int]:
         """Return the space that is left, for a search, and its dimension."""
@@ -132,11 +138,10 @@ class ReferenceSpace:
             return CholeskyDeflation(conditioning), int((~conditioning.vanished).sum())
         plan, gram = self.plan, self.gram
         K = conditioning.reference()
-        # Ridge and truncation go by the directions of the references, not those of their basis.
-        spectrum = plan.spectrum if plan.needs_factor else None
+        units = self.units
         amplification = conditioning.y_amplification()
-        if spectrum is not None:
-            K = K * np.outer(spectrum, spectrum)
+        if units is not None:
+            K = K * np.outer(units, units)
         kept = factor(
             K,
             alpha=plan.alpha,
@@ -144,14 +149,14 @@ class ReferenceSpace:
             tol=plan.tol,
             eps=gram.eps,
             largest=self.largest,
-            amplification=amplification if spectrum is None else amplification * spectrum,
+            amplification=amplification if units is None else amplification * units,
         )
         if self.largest is None:
             self.largest = kept.largest
         # Coordinates times this are those in an orthonormal basis.
         self.unridged = np.sqrt((kept.values + plan.alpha) / kept.values)
         conditioned = conditioning if conditioning.rank else None
-        F = kept.F if spectrum is None else kept.F * spectrum
+        F = kept.F if units is None else kept.F * units
         R = coordinates(gram, F, conditioned)
         smallest = kept.smallest + plan.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
@@ -160,6 +165,13 @@ class ReferenceSpace:
             relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
         )
         return deflation, kept.rank
+
+    def _units_given_covariates(self) -> Array:
+        """Return what gives the references unit norm once the covariates are taken out of them."""
+        norms = np.diag(self.conditioning.reference())
+        known = norms > 64 * self.gram.eps * self.conditioning.y_amplification() ** 2
+        units: Array = np.where(known, 1 / np.sqrt(np.where(known, norms, 1.0)), 0.0)
+        return units
 
     def _noise(self, F: Array, amplification: Array) -> Array:
         """Root mean square rounding of the coordinates of each candidate."""
@@ -193,8 +205,6 @@ def select(
     selection = Selection()
     eligible = gram.alive.copy()
     eligible[plan.exclude] = False
-    if gram.n_covariates:
-        space.conditioning.extend_by_covariates()
     deflation, rank = space.open()
     selection.reference_rank = rank
     wanted = plan.n_features
