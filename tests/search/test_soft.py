@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -10,9 +11,9 @@ from paper import paper_form
 from scipy import stats
 
 from projse import PAPER, Moments, ProjSe, TwoViewProjSe
-from projse.exceptions import RankExhaustedWarning
+from projse.exceptions import ProductsMissingWarning, RankExhaustedWarning
 from projse.projectors import select_by_projectors
-from projse.search.auto import auto_redundancy
+from projse.search.auto import ALPHA, auto_redundancy
 from projse.search.shortlist import Shortlist
 
 AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
@@ -208,15 +209,62 @@ def test_pvalues_given_the_picks_hold_their_level():
 def test_auto_goes_by_the_number_of_rows_alone(seed):
     X, Y = related(seed)
     model = ProjSe(3, **AUTO).fit(X, Y)
-    assert model.alpha_ == 1.0
+    assert model.alpha_ == ALPHA
     assert model.round_size_ == 1
     assert model.redundancy_ == auto_redundancy(80, False)
-    assert auto_redundancy(30, False) == 0.5
-    assert auto_redundancy(10**6, False) < 1e-4
+    assert auto_redundancy(30, False) >= auto_redundancy(10**6, False)
     assert ProjSe(3, **AUTO, exhausted="restart").fit(X, Y).round_size_ is None
     with pytest.warns(RankExhaustedWarning):
         stop = ProjSe(9, **AUTO, exhausted="stop").fit(X, Y)
     assert len(stop.selected_) == Y.shape[1]
+
+
+@pytest.mark.parametrize("estimator", [ProjSe, TwoViewProjSe])
+def test_auto_is_the_default(estimator):
+    assert {name: estimator().get_params()[name] for name in AUTO} == AUTO
+
+
+@pytest.mark.parametrize("round_size", [None, 5])
+def test_rounds_of_several_picks_are_conditioned_on_wholly(seed, round_size):
+    X, Y = related(seed)
+    model = ProjSe(7, round_size=round_size).fit(X, Y)
+    assert (model.redundancy_, model.round_size_) == (0.0, round_size)
+    hard = ProjSe(7, redundancy=0.0, round_size=round_size).fit(X, Y)
+    assert_array_equal(model.scores_, hard.scores_)
+
+
+def test_a_single_pick_has_its_pvalue_without_products_of_the_candidates(seed):
+    X, Y = related(seed)
+    bare = Moments.from_arrays(X, Y, with_xx=False)
+    want, got = ProjSe(1, **AUTO).fit(X, Y), ProjSe(1, **AUTO).fit_moments(bare)
+    assert_array_equal(got.selected_, want.selected_)
+    assert_allclose(got.pvalues_, want.pvalues_, rtol=1e-6)
+    with pytest.warns(ProductsMissingWarning, match="Selected 1 of 3"):
+        some = ProjSe(3, **AUTO).fit_moments(bare)
+    assert_array_equal(some.selected_, want.selected_)
+
+
+def inner_products(A, B):
+    return A.T @ B
+
+
+def test_one_view_that_is_too_wide_to_factor_names_the_papers_form(seed, monkeypatch):
+    monkeypatch.setattr("projse.kernels.routes.FACTORED_COLUMNS", 15)
+    monkeypatch.setattr("projse.search.task.KEPT_COLUMNS", 15)
+    X, _ = related(seed)
+    for wide in (
+        lambda: ProjSe(3, **AUTO).fit(X),
+        lambda: ProjSe(3, **AUTO).fit(sp.csr_array(X[:12])),
+        lambda: ProjSe(3, kernel="rbf", **AUTO).fit(X[:12]),
+        lambda: ProjSe(3, kernel=inner_products, **AUTO).fit(X),
+        lambda: ProjSe(3, **AUTO).fit_source(pd.DataFrame(X).add_prefix("x")),
+        lambda: ProjSe(3, **AUTO).partial_fit(X),
+    ):
+        with pytest.raises(ValueError, match=r"\*\*projse\.PAPER"):
+            wide()
+    assert len(ProjSe(3, **PAPER).fit(X).selected_) == 3
+    few = ProjSe(3, **AUTO).fit(X[:12])  # 12 rows have 11 directions, however many columns
+    assert few.reference_rank_ == 11
 
 
 def test_two_views_take_the_same_settings(seed):

@@ -59,8 +59,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     kernel, degree, coef0, gamma, center, scale, center_kernel
         Kernel between variables; see :class:`ProjSe`.
     alpha, redundancy, rank, tol, exhausted, round_size, significance
-        Of both selections; see :class:`ProjSe`. ``TwoViewProjSe(10, **projse.PAPER)`` is the paper's
-        form.
+        Of both selections; see :class:`ProjSe`. ``**projse.PAPER`` is the paper's form.
     x_include, y_include, x_exclude, y_exclude : sequence of int or str, default=None
         Columns that come first, and columns that are never picked.
     n_jobs, batch_size
