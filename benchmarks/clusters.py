@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from measure import Comparison, Ratio, compare, timed
 from numpy.typing import NDArray
+from picking import paper_form
 from rows import Case, Row, ratio_row, spread_row
 
-from projse import Moments, ProjSe
+from projse import Moments
 
 Array = NDArray[Any]
 
@@ -107,9 +108,9 @@ def dask_case(quick: bool) -> list[Row]:
         wait([dX, dY])
         measured = compare(
             {
-                "memory": lambda: ProjSe(N_PICKS, n_jobs=2).fit(X, Y).selected_,
+                "memory": lambda: paper_form(N_PICKS, n_jobs=2).fit(X, Y).selected_,
                 "trivial": lambda: _count_blocks(dX, dY),
-                "dask": lambda: ProjSe(N_PICKS).fit(dX, dY).selected_,
+                "dask": lambda: paper_form(N_PICKS).fit(dX, dY).selected_,
             },
             repeats=3 if quick else 7,
         )
@@ -180,11 +181,13 @@ def spark_case(quick: bool) -> list[Row]:
             arrays = df.select(F.array(*features).alias("x"), F.array(*targets).alias("y"))
             measured = compare(
                 {
-                    "memory": lambda: ProjSe(N_PICKS, n_jobs=2).fit(X, Y).selected_,
+                    "memory": lambda: paper_form(N_PICKS, n_jobs=2).fit(X, Y).selected_,
                     "trivial": lambda: df.mapInArrow(count_rows, "n bigint").collect(),
                     "trivial (arrays)": lambda: arrays.mapInArrow(count_rows, "n bigint").collect(),
                     "spark": lambda: (
-                        ProjSe(N_PICKS).fit_spark(df, features=features, targets=targets).selected_
+                        paper_form(N_PICKS)
+                        .fit_spark(df, features=features, targets=targets)
+                        .selected_
                     ),
                 },
                 repeats=1 if quick else 3,

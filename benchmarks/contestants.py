@@ -19,6 +19,10 @@ Array = NDArray[Any]
 Select = Callable[[Array, Array, int], Array]
 
 
+BASE = "projse, paper"
+"""The contestant whose time all others are compared with."""
+
+
 @dataclass(frozen=True)
 class Contestant:
     """A selector: its package, what to call it, its settings in words, and the function."""
@@ -34,6 +38,15 @@ def _projse(**parameters: Any) -> Select:
         from projse import ProjSe
 
         return ProjSe(n, **parameters).fit(X, Y).selected_
+
+    return select
+
+
+def _paper(**parameters: Any) -> Select:
+    def select(X: Array, Y: Array, n: int) -> Array:
+        from picking import paper_form
+
+        return paper_form(n, **parameters).fit(X, Y).selected_
 
     return select
 
@@ -165,8 +178,16 @@ CONTESTANTS = {
     contestant.name: contestant
     for contestant in (
         Contestant("projse", "projse", "defaults", _projse()),
-        Contestant("projse, round_size=1", "projse", "round_size=1", _projse(round_size=1)),
-        Contestant("projse, round_size=5", "projse", "round_size=5", _projse(round_size=5)),
+        Contestant(BASE, "projse", "**PAPER", _paper()),
+        *(
+            Contestant(
+                f"{BASE}, round_size={size}",
+                "projse",
+                f"**PAPER, round_size={size}",
+                _paper(round_size=size),
+            )
+            for size in (1, 5)
+        ),
         Contestant("textbook", "this folder", "the paper's figure in numpy", _textbook),
         Contestant("FastCan", "fastcan", "verbose=0", _fastcan()),
         Contestant("FastCan, eta", "fastcan", "verbose=0, eta=True", _fastcan(eta=True)),

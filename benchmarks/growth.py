@@ -14,10 +14,8 @@ import data
 import numpy as np
 from machine import OtherWork
 from measure import compare, exponents
-from picking import picks
+from picking import paper_form, picks
 from textbook import textbook_select
-
-from projse import ProjSe
 
 
 @dataclass(frozen=True)
@@ -101,7 +99,7 @@ def run_axis(name: str, quick: bool) -> Growth:
         X, Y = data.regression(at["m"], at["n_x"], at["n_y"])
         measured = compare(
             {
-                "projse": partial(picks, ProjSe(at["n"]), X, Y),
+                "projse": partial(picks, paper_form(at["n"]), X, Y),
                 "textbook": partial(textbook_select, X, Y, at["n"]),
             },
             repeats,

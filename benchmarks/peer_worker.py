@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import shapes
-from contestants import CONTESTANTS, select
+from contestants import BASE, CONTESTANTS, select
 from machine import versions
 from measure import MIB, Ratio, peak_extra_memory, timed
 from sklearn.linear_model import LinearRegression, RidgeCV
@@ -36,10 +36,10 @@ def measure(shape: shapes.Shape, name: str, limit: float, repeats: int) -> dict[
     """Time, memory, picks and their worth; the process ends by SIGALRM at the limit."""
     problem = shapes.make(shape)
     warm = shapes.make(shapes.QUICK_SHAPES["medium"])
-    for contestant in ("projse", name):
+    for contestant in (BASE, name):
         select(contestant, warm.X, warm.Y, 3)
     X, Y, n = problem.X, problem.Y, shape.n
-    select("projse", X, Y, n)
+    select(BASE, X, Y, n)
 
     # The kernel ends the process, so that compiled code is stopped too.
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
@@ -51,11 +51,11 @@ def measure(shape: shapes.Shape, name: str, limit: float, repeats: int) -> dict[
     theirs, ours = [], []
     if usage.seconds > BUDGET / 2:
         theirs = [usage.seconds]
-        ours = [timed(lambda: select("projse", X, Y, n))[0] for _ in range(repeats)]
+        ours = [timed(lambda: select(BASE, X, Y, n))[0] for _ in range(repeats)]
     else:
         for _ in range(rounds):
             theirs.append(timed(lambda: select(name, X, Y, n))[0])
-            ours.append(timed(lambda: select("projse", X, Y, n))[0])
+            ours.append(timed(lambda: select(BASE, X, Y, n))[0])
     picks = np.unique(usage.result)
     return {
         "seconds": float(np.median(theirs)),

@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse import ProjSe
+from projse import PAPER, ProjSe
 from projse.exceptions import RankExhaustedWarning
 
 Array = NDArray[Any]
+
+
+def paper_form(n: int | None = None, **parameters: Any) -> ProjSe:
+    """Return a selector as the paper has it, whatever the defaults are."""
+    return ProjSe(n, **{**PAPER, **parameters})
 
 
 def picks(selector: ProjSe, *arguments: Any, **more: Any) -> Array:

@@ -56,8 +56,9 @@ def peers_section(found: PeerResults, made: dict[str, Any]) -> str:
     header = ["contestant", "package", *(f"{shape}: {sizes[shape]}" for shape in by_shape)]
     return (
         "### Peers\n\n"
-        "Time over that of projse, and held-out R² of a linear model on the picks: nobody wins by "
-        f"doing less. Stopped after {found.limit:g} s.\n\n{table(header, lines)}\n\n"
+        "Time over that of projse in the paper's form, and held-out R² of a linear model on the "
+        f"picks: nobody wins by doing less. Stopped after {found.limit:g} s.\n\n"
+        f"{table(header, lines)}\n\n"
         f"{_made_by(made)}\n"
     )
 

@@ -93,7 +93,7 @@ def peers_tables(results: PeerResults) -> str:
                     "package",
                     "settings",
                     "time",
-                    "time ÷ projse's",
+                    "time ÷ that of projse, paper",
                     "lowest – highest (runs)",
                     "peak extra MiB",
                     "picks",

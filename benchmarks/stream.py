@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from measure import GIB, MIB, Ratio, exponent, isolated, peak_extra_memory, timed
 from numpy.typing import NDArray
+from picking import paper_form
 from rows import Case, Row, not_run, ratio_row, spread_row
-
-from projse import ProjSe
 
 Array = NDArray[Any]
 
@@ -46,7 +45,7 @@ def make_file(path: str, n_rows: int, n_columns: int, seed: int, dictionary: boo
 
 def select(paths: list[str]) -> tuple[float, int, list[int]]:
     """Seconds, peak resident bytes of the whole process, and the picks."""
-    usage = peak_extra_memory(lambda: ProjSe(PICKS).fit_source(paths, targets="y_*").selected_)
+    usage = peak_extra_memory(lambda: paper_form(PICKS).fit_source(paths, targets="y_*").selected_)
     return usage.seconds, usage.total or 0, usage.result.tolist()
 
 
@@ -93,7 +92,9 @@ def fit_in_memory(paths: list[str], n_rows: int, n_columns: int, repeats: int) -
             block = np.column_stack([column.to_numpy() for column in batch.columns])
             X[start:stop], Y[start:stop] = block[:, :n_x], block[:, n_x:]
             start = stop
-    results = [timed(lambda: ProjSe(PICKS).fit(X, Y).selected_.tolist()) for _ in range(repeats)]
+    results = [
+        timed(lambda: paper_form(PICKS).fit(X, Y).selected_.tolist()) for _ in range(repeats)
+    ]
     return [seconds for seconds, _ in results], results[0][1]
 
 

@@ -13,11 +13,11 @@ import data
 import numpy as np
 from measure import MIB, compare, exponents, peak_extra_memory, timed
 from numpy.typing import NDArray
-from picking import agreement, picks
+from picking import agreement, paper_form, picks
 from rows import Row, not_run, spread_row, time_ratio_row
 from text import shape
 
-from projse import Moments, ProjSe
+from projse import Moments
 
 Array = NDArray[Any]
 
@@ -28,9 +28,9 @@ def tall(quick: bool) -> list[Row]:
     measured = compare(
         {
             "numpy": lambda: (Y.T @ X, Y.T @ Y),
-            "linear": lambda: picks(ProjSe(10), X, Y),
-            "poly": lambda: picks(ProjSe(10, kernel="poly"), X, Y),
-            "rbf": lambda: picks(ProjSe(10, kernel="rbf"), X, Y),
+            "linear": lambda: picks(paper_form(10), X, Y),
+            "poly": lambda: picks(paper_form(10, kernel="poly"), X, Y),
+            "rbf": lambda: picks(paper_form(10, kernel="rbf"), X, Y),
         },
         repeats=3 if quick else 9,
     )
@@ -56,7 +56,7 @@ def tall_float32(quick: bool) -> list[Row]:
     m, n_x, n_y = (20_000, 40, 40) if quick else (1_000_000, 100, 100)
     X, Y = data.regression(m, n_x, n_y, dtype=np.float32)
     measured = compare(
-        {"numpy": lambda: (Y.T @ X, Y.T @ Y), "projse": lambda: picks(ProjSe(10), X, Y)},
+        {"numpy": lambda: (Y.T @ X, Y.T @ Y), "projse": lambda: picks(paper_form(10), X, Y)},
         repeats=3 if quick else 11,
     )
     work = f"{shape(m, n_x, n_y)} float32, 10 picks, linear"
@@ -71,7 +71,7 @@ def few_outputs(quick: bool) -> list[Row]:
     measured = compare(
         {
             "numpy": lambda: (Y.T @ X, Y.T @ Y, X.sum(0)),
-            "projse": lambda: picks(ProjSe(10), X, Y),
+            "projse": lambda: picks(paper_form(10), X, Y),
         },
         repeats=3 if quick else 11,
     )
@@ -85,7 +85,7 @@ def tall_variants(quick: bool) -> list[Row]:
     """Measure tall data that is harder to get right: means far from zero, and weights."""
     m, n_x, n_y = (20_000, 40, 40) if quick else (1_000_000, 100, 100)
     X, Y = data.regression(m, n_x, n_y)
-    expected = picks(ProjSe(10), X, Y)
+    expected = picks(paper_form(10), X, Y)
     X += 1e4
     Y -= 1e4
     weight = np.random.default_rng(1).integers(1, 4, size=m).astype(np.float64)
@@ -97,9 +97,9 @@ def tall_variants(quick: bool) -> list[Row]:
     measured = compare(
         {
             "numpy": lambda: (Y.T @ X, Y.T @ Y),
-            "shifted": lambda: picks(ProjSe(10), X, Y),
+            "shifted": lambda: picks(paper_form(10), X, Y),
             "numpy weighted": weighted_products,
-            "weighted": lambda: picks(ProjSe(10), X, Y, sample_weight=weight),
+            "weighted": lambda: picks(paper_form(10), X, Y, sample_weight=weight),
         },
         repeats=3 if quick else 7,
     )
@@ -143,7 +143,7 @@ def fastcan(quick: bool) -> list[Row]:
         f"fastcan eta={eta}": partial(indices, FastCan(10, eta=eta, verbose=0))
         for eta in (False, True)
     }
-    measured = compare({**variants, "projse": lambda: picks(ProjSe(10), X, Y)}, repeats=3)
+    measured = compare({**variants, "projse": lambda: picks(paper_form(10), X, Y)}, repeats=3)
     best = min(variants, key=measured.medians().__getitem__)
     return [
         time_ratio_row(
@@ -171,7 +171,7 @@ def cifar(quick: bool) -> list[Row]:
     measured = compare(
         {
             "numpy": lambda: np.eye(n_classes)[labels].T @ X.astype(np.float64),
-            "projse": lambda: picks(ProjSe(99), X, labels),
+            "projse": lambda: picks(paper_form(99), X, labels),
         },
         repeats=3 if quick else 7,
     )
@@ -194,7 +194,7 @@ def growth_in_rows(quick: bool) -> list[Row]:
     X, Y = data.regression(sizes[-1], n_x, n_y, dtype=np.float32)
 
     def fit(m: int) -> Array:
-        return picks(ProjSe(10), X[:m], Y[:m])
+        return picks(paper_form(10), X[:m], Y[:m])
 
     contestants = {str(m): partial(fit, m) for m in sizes}
     measured = compare(contestants, repeats=3 if quick else 5)
@@ -224,7 +224,7 @@ def _memory_of_order(m: int, n_x: int, n_y: int, order: Literal["C", "F"]) -> li
     X = np.asarray(X, order=order)
     contestants: dict[str, Callable[[], Any]] = {
         "Moments.from_arrays": lambda: Moments.from_arrays(X, Y),
-        "ProjSe(10).fit": lambda: picks(ProjSe(10), X, Y),
+        "ProjSe(10).fit": lambda: picks(paper_form(10), X, Y),
     }
     rows = []
     for name, call in contestants.items():

@@ -13,12 +13,11 @@ import data
 import numpy as np
 from measure import GIB, MIB, compare, peak_extra_memory, run_once
 from numpy.typing import NDArray
-from picking import agreement, picks
+from picking import agreement, paper_form, picks
 from rows import Row, not_run, time_ratio_row
 from text import shape
 from textbook import textbook_search, textbook_select
 
-from projse import ProjSe
 from projse.search.coordinates import DenseCoordinates
 from projse.search.deflation import ProjectedDeflation
 from projse.search.greedy import greedy
@@ -54,7 +53,7 @@ def glioma(quick: bool) -> list[Row]:
 
 def _glioma_of_kernel(X: Array, wanted: int, kernel: str) -> list[Row]:
     """Compare with the textbook as printed and, for the linear kernel, with the textbook helped."""
-    selector = ProjSe(wanted, kernel=kernel)
+    selector = paper_form(wanted, kernel=kernel)
     measured = compare({"projse": lambda: picks(selector, X)}, repeats=9)
     baselines = {"textbook": True}
     if kernel == "linear":
@@ -98,7 +97,7 @@ def eleven_tumors(quick: bool) -> list[Row]:
     measured = compare(
         {
             "numpy": lambda: X.T @ X,
-            "projse": lambda: picks(ProjSe(wanted, kernel="poly"), X),
+            "projse": lambda: picks(paper_form(wanted, kernel="poly"), X),
         },
         repeats=3 if quick else 5,
     )
@@ -160,7 +159,7 @@ def sparse(quick: bool) -> list[Row]:
         X, labels, sets = data.sparse_documents(m, n_x, per_row, n_labels)
         filled = 100 * X.nnz / (m * n_x)
         for what, y in ((f"{n_labels} classes", labels), (f"{n_labels} labels, sparse sets", sets)):
-            usage = peak_extra_memory(partial(picks, ProjSe(50), X, y))
+            usage = peak_extra_memory(partial(picks, paper_form(50), X, y))
             held = usage.extra if usage.total is None else usage.total
             rows.append(
                 Row(

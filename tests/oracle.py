@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from agreement import ROUTES
-
-from projse import ProjSe
+from paper import paper_form
 
 
 def draw(rng, family):
@@ -40,7 +39,7 @@ FAMILIES += ["same", "constants"]
 
 
 def by_fit(X, Y, route="auto", **parameters):
-    return ROUTES[route](ProjSe(X.shape[1], exhausted="stop", **parameters), X, Y)
+    return ROUTES[route](paper_form(X.shape[1], exhausted="stop", **parameters), X, Y)
 
 
 def columns(A, center, scale):

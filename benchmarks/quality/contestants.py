@@ -133,7 +133,12 @@ CONTESTANTS = {
         Contestant("best pair", "numpy", best_pair, kinds=("two views",)),
         Contestant("projse", "projse", _projse(), nested=False, both=_projse_both()),
         Contestant("projse, paper", "projse", _projse(**paper_parameters()), nested=False),
-        Contestant("projse, round_size=1", "projse", _projse(round_size=1), nested=False),
+        Contestant(
+            "projse, round_size=1",
+            "projse",
+            _projse(**{**paper_parameters(), "round_size": 1}),
+            nested=False,
+        ),
         *(Contestant(name, "numpy", _soft(rule)) for name, rule in rules.RULES.items()),
         Contestant(
             "fastcan, beam", "fastcan", _fastcan(beam_width=5), False, SUPERVISED, widest=50

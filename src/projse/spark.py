@@ -96,6 +96,7 @@ PROJSE_NAMES = {
     "scale": "scale",
     "centerKernel": "center_kernel",
     "alpha": "alpha",
+    "redundancy": "redundancy",
     "rank": "rank",
     "tol": "tol",
     "exhausted": "exhausted",
@@ -141,9 +142,9 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
         Column for the vectors of picks, in the order of the candidates.
     numFeatures : int, float, "auto" or None
         ``n_features_to_select`` of :class:`projse.ProjSe`.
-    kernel, degree, coef0, gamma, center, scale, centerKernel, alpha, rank, tol
+    kernel, degree, coef0, gamma, center, scale, centerKernel, alpha, redundancy, rank
         As in :class:`projse.ProjSe`, with its defaults.
-    exhausted, roundSize, include, exclude, significance
+    tol, exhausted, roundSize, include, exclude, significance
         As in :class:`projse.ProjSe`, with its defaults.
     """
 
@@ -158,11 +159,12 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
     center = _param("center", "subtract means")
     scale = _param("scale", "unit norms before the kernel")
     centerKernel = _param("centerKernel", "centre in feature space")
-    alpha = _param("alpha", "ridge")
+    alpha = _param("alpha", "ridge on the references, or auto")
+    redundancy = _param("redundancy", "share that a copy of a pick keeps, or auto")
     rank = _param("rank", "directions of the references to keep")
     tol = _param("tol", "relative eigenvalue cut")
     exhausted = _param("exhausted", "residual, restart or stop")
-    roundSize = _param("roundSize", "picks a round")
+    roundSize = _param("roundSize", "picks a round, auto, or None")
     include = _param("include", "come first")
     exclude = _param("exclude", "never picked")
     significance = _param("significance", "for numFeatures='auto'")

@@ -21,7 +21,7 @@ from day_files import NAMES, many_candidates, table
 from planted import planted, planted_labels
 from processes import COMMAND, picks, run
 
-from projse import ProjSe
+from projse import PAPER, ProjSe
 
 N_ROWS = 240
 
@@ -35,12 +35,18 @@ def test_select_shows_a_table_and_a_line_of_what_was_read(command, seed, folder)
     done = command("select", str(folder), "--targets", "y_*", "-k", "5", COLUMNS="100")
     assert picks(done) == expected(seed, 5)
     header = done.stdout.splitlines()[0].split()
-    assert header[:7] == ["rank", "name", "score", "correlation", "margin", "p-value", "round"]
+    assert header[:7] == ["rank", "name", "score", "correlation", "margin", "p-value", "0"]
     last = done.stdout.splitlines()[-1]
     for part in ("Read 240 rows from 4 files", "rows/s", "8 candidates", "3 references (rank 3)"):
         assert part in last
     assert done.stderr == ""
     assert "\x1b" not in done.stdout
+
+
+def test_rounds_of_several_picks_are_shown(command, folder):
+    done = command("select", str(folder), "-t", "y_*", "-k", "5", "--paper", COLUMNS="100")
+    assert done.stdout.splitlines()[0].split()[6] == "round"
+    assert "The reference space was used up: a new round starts at pick 4" in done.stdout
 
 
 @pytest.mark.parametrize("columns", [30, 45, 60])
@@ -76,6 +82,14 @@ def test_select_options_reach_the_selection(command, seed, folder):
     rest = [2, 3, 4, 5, 6, 7]
     want = ProjSe(4, round_size=1, include=[5]).fit(X[:, rest], Y).selected_
     assert picks(done) == [f"x_{rest[j]}" for j in want]
+    assert picks(command(*base, "-k", "5", "--paper")) == expected(seed, 5, **PAPER)
+    done = command(*base, "-k", "5", "--paper", "--alpha", "0.3", "--round-size", "2")
+    assert picks(done) == expected(seed, 5, **{**PAPER, "alpha": 0.3, "round_size": 2})
+    assert "Rounds of 2 picks: a new round starts at pick 3, 5" in done.stdout
+    done = command(*base, "-k", "5", "--alpha", "auto", "--redundancy", "1", "--json", "-")
+    found = json.loads(done.stdout)
+    assert (found["redundancy"], found["round_size"]) == (1.0, 1)
+    assert [p["name"] for p in found["picks"]] == expected(seed, 5, redundancy=1.0)
     done = command(*base, "--features", "x_[2-5]", "-k", "0.5", "--quiet", "--jobs", "1")
     assert len(picks(done)) == 2
     assert len(picks(command(*base, "-k", "auto"))) >= 3
@@ -141,7 +155,7 @@ def test_select_with_a_state_reads_only_what_is_new(command, seed, folder, tmp_p
 
 def test_select_with_a_state_of_many_candidates_makes_all_picks(command, seed, tmp_path):
     folder = many_candidates(seed, tmp_path / "many")
-    select = ("select", str(folder), "-t", "y_*", "-k")
+    select = ("select", str(folder), "-t", "y_*", "--paper", "-k")
     want = picks(command(*select, "6"))
     state = ("--state", str(tmp_path / "state"))
     assert picks(command(*select, "2", *state, "--without-xx")) == want[:2]
@@ -156,7 +170,7 @@ def test_select_with_a_state_of_many_candidates_makes_all_picks(command, seed, t
 
 def test_picks_that_lack_the_products_are_a_failure_that_names_the_option(command, seed, tmp_path):
     folder = many_candidates(seed, tmp_path / "many")
-    done = command("select", str(folder), "-t", "y_*", "-k", "6", "--without-xx")
+    done = command("select", str(folder), "-t", "y_*", "-k", "6", "--paper", "--without-xx")
     assert done.returncode == 1
     assert done.stdout == ""
     assert "Selected 2 of 6 variables" in done.stderr
@@ -298,6 +312,10 @@ def test_failures_are_one_line_and_exit_with_1(command, seed, folder, tmp_path, 
         ["select", "{}", "-t", "y_*", "--class", "x_1"],
         ["select", "{}", "-t", "y_*", "--one-view"],
         ["select", "{}", "-t", "y_*", "--kernel", "nonsense"],
+        ["select", "{}", "-t", "y_*", "--alpha", "much"],
+        ["select", "{}", "-t", "y_*", "--redundancy", "none"],
+        ["select", "{}", "-t", "y_*", "--round-size", "0"],
+        ["select", "{}", "-t", "y_*", "--round-size", "1.5"],
         ["select", "{}", "-t", "y_*", "--json", "-", "--csv", "-"],
         ["moments", "nonsense"],
         ["moments", "build", "{}", "-o", "a"],

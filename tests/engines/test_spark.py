@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import check, fit, quietly
+from paper import paper_form
 from planted import PICKS, planted, planted_labels
 from variants import slow
 
@@ -323,6 +324,11 @@ def test_a_selector_takes_plain_columns_labels_and_weights(seed, spark, tmp_path
     other = selector.fit(sdf, {selector.numFeatures: 1})
     assert other.selected == want.selected_[:1].tolist()
     assert selector.getOrDefault("numFeatures") == 2
+    paper = selector.copy().setParams(
+        targetCols=TARGETS, numFeatures=5, alpha=0.0, redundancy=0.0, roundSize=None
+    )
+    want = paper_form(5).fit(df[NAMES], df[TARGETS], sample_weight=df["w"])
+    np.testing.assert_allclose(paper.fit(sdf).scores, want.scores_, rtol=1e-9)
     one_view = selector.copy().setParams(targetCols=[], numFeatures=3).fit(sdf)
     assert one_view.selected == ProjSe(3).fit(df[NAMES], sample_weight=df["w"]).selected_.tolist()
 

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.stats
 from agreement import fit
+from paper import FORMS, in_form, paper_form
 from planted import PICKS, planted, planted_labels
 from sklearn.base import clone
 from variants import slow
@@ -88,10 +89,11 @@ SELECTORS = {
 }
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", SELECTORS)
-def test_it_equals_a_loop_of_fits(seed, name):
+def test_it_equals_a_loop_of_fits(seed, name, form):
     X, Y = views(np.random.default_rng([seed, 1]))
-    check_against_refits(SELECTORS[name], X, Y, seed)
+    check_against_refits(in_form(SELECTORS[name], form), X, Y, seed)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -100,7 +102,7 @@ def test_it_equals_a_loop_of_fits_for_one_output(seed, kernel):
     check_against_refits(ProjSe(3, kernel=kernel), X, Y[:, 0], seed, n_permutations=40)
 
 
-FORMS = {
+KINDS = {
     "sparse X": lambda X, Y: (sp.csr_array(np.where(X > 0, X, 0.0)), Y),
     "sparse Y": lambda X, Y: (X, sp.csr_array(np.where(Y > 0, Y, 0.0))),
     "sparse": lambda X, Y: (sp.csc_matrix(np.maximum(X, 0)), sp.csr_matrix(np.maximum(Y, 0))),
@@ -117,10 +119,11 @@ FORMS = {
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", FORMS)
-def test_it_equals_a_loop_of_fits_for_all_kinds_of_data(seed, form, kernel):
-    X, Y = FORMS[form](*views(np.random.default_rng([seed, 3])))
-    check_against_refits(ProjSe(5, kernel=kernel), X, Y, seed)
+def test_it_equals_a_loop_of_fits_for_all_kinds_of_data(seed, form, kind, kernel):
+    X, Y = KINDS[kind](*views(np.random.default_rng([seed, 3])))
+    check_against_refits(ProjSe(5, kernel=kernel, **FORMS[form]), X, Y, seed)
 
 
 def test_it_equals_a_loop_of_fits_for_float32(seed):
@@ -132,24 +135,27 @@ def test_it_equals_a_loop_of_fits_for_float32(seed):
     np.testing.assert_allclose(got.null_scores[:, 0], want[:, 0], rtol=1e-3)
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("n_features", [4, 12])
-def test_it_equals_a_loop_of_fits_with_more_references_than_rows(seed, n_features):
+def test_it_equals_a_loop_of_fits_with_more_references_than_rows(seed, n_features, form):
     rng = np.random.default_rng([seed, 5])
     X, Y = rng.normal(size=(16, 30)), rng.normal(size=(16, 25))
     Y[:, 8:] = Y[:, :8] @ rng.normal(size=(8, 17))  # rank 8, or every score would be 1
-    check_against_refits(ProjSe(n_features), X, Y, seed, rtol=1e-6)
+    check_against_refits(ProjSe(n_features, **FORMS[form]), X, Y, seed, rtol=1e-6)
 
 
-def test_it_equals_a_loop_of_fits_where_a_gram_matrix_loses_directions(seed):
+@pytest.mark.parametrize("form", FORMS)
+def test_it_equals_a_loop_of_fits_where_a_gram_matrix_loses_directions(seed, form):
     rng = np.random.default_rng([seed, 6])
     X, Y = views(rng)
     Y[:, 2] = Y[:, 0] + 1e-9 * rng.normal(size=len(Y))
-    check_against_refits(ProjSe(5), X, Y, seed, rtol=1e-5)
+    check_against_refits(ProjSe(5, **FORMS[form]), X, Y, seed, rtol=1e-5)
 
 
-def test_it_equals_a_loop_of_fits_where_products_of_candidates_are_made_on_demand(seed):
+@pytest.mark.parametrize("form", FORMS)
+def test_it_equals_a_loop_of_fits_where_products_of_candidates_are_made_on_demand(seed, form):
     X, Y = views(np.random.default_rng([seed, 7]), n_x=400)
-    check_against_refits(ProjSe(5), X, Y, seed)
+    check_against_refits(ProjSe(5, **FORMS[form]), X, Y, seed)
 
 
 def test_many_rows_in_batches_are_one_product(seed, monkeypatch):
@@ -163,7 +169,7 @@ def test_many_rows_in_batches_are_one_product(seed, monkeypatch):
 
 def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
     monkeypatch.setattr("projse.moments.in_memory.SPARSE_YX_ELEMENTS", 1)
-    X, Y = FORMS["sparse"](*views(np.random.default_rng([seed, 9])))
+    X, Y = KINDS["sparse"](*views(np.random.default_rng([seed, 9])))
     check_against_refits(ProjSe(5), X, Y, seed)
 
 
@@ -229,7 +235,8 @@ def test_outputs_keep_their_relation_to_each_other(seed):
     X, Y = views(rng)
     mixed = Y @ rng.normal(size=(3, 3)) + 4.0
     one, other = (
-        permutation_test(ProjSe(3), X, y, n_permutations=20, random_state=seed) for y in (Y, mixed)
+        permutation_test(paper_form(3), X, y, n_permutations=20, random_state=seed)
+        for y in (Y, mixed)
     )
     np.testing.assert_allclose(one.null_scores, other.null_scores, rtol=1e-6)
     np.testing.assert_array_equal(one.pvalues, other.pvalues)
@@ -249,7 +256,7 @@ def test_ties_count_as_high_as_the_data_themselves(seed, scale):
 
 def test_a_run_with_fewer_picks_scores_0_there(seed):
     x = np.array([1.0, 1.0, -1.0, -1.0])
-    test = permutation_test(ProjSe(1), x[:, None], x, n_permutations=50, random_state=seed)
+    test = permutation_test(paper_form(1), x[:, None], x, n_permutations=50, random_state=seed)
     assert set(test.null_scores.ravel().round(9)) == {0.0, 1.0}
 
 
@@ -257,7 +264,7 @@ def test_fewer_picks_than_asked_for_are_reported_once(seed):
     X, Y = views(np.random.default_rng([seed, 13]))
     X[:, 4:] = X[:, :4] @ np.ones((4, 5))
     with pytest.warns(RankExhaustedWarning) as caught:
-        test = permutation_test(ProjSe(8), X, Y, n_permutations=10, random_state=seed)
+        test = permutation_test(paper_form(8), X, Y, n_permutations=10, random_state=seed)
     assert len(caught) == 1
     assert test.null_scores.shape == (10, len(test.selected))
 

@@ -9,6 +9,7 @@ from agreement import ONE_VIEW, ROUTES, Agreement, as_is, check, fit
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from paper import FORMS, paper_form
 from variants import slow
 
 import projse.kernels.linear_gram
@@ -18,6 +19,7 @@ some = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 2**32 - 1)
 modes = st.sampled_from(["residual", "restart", "stop"])
 round_sizes = st.sampled_from([None, 1, 2])
+forms = st.sampled_from(list(FORMS.values()))
 KERNELS = [{"kernel": "linear"}, {"kernel": "poly"}, {"kernel": "poly", "coef0": 1.0, "degree": 2}]
 KERNELS += [{"kernel": "rbf"}]
 kernels = st.sampled_from(KERNELS)
@@ -69,7 +71,7 @@ def same(a, b, rtol=1e-9):
 @given(problems(), modes, round_sizes, st.booleans())
 def test_mixing_the_references_changes_nothing(drawn, exhausted, round_size, center):
     rng, X, Y = drawn
-    selector = ProjSe(X.shape[1], exhausted=exhausted, round_size=round_size, center=center)
+    selector = paper_form(X.shape[1], exhausted=exhausted, round_size=round_size, center=center)
     want = decided(fit(selector, X, Y))
     rotation = np.linalg.qr(rng.normal(size=(Y.shape[1],) * 2))[0]
     mixed = Y @ rotation * rng.uniform(0.3, 3, Y.shape[1])
@@ -78,10 +80,10 @@ def test_mixing_the_references_changes_nothing(drawn, exhausted, round_size, cen
 
 
 @some
-@given(problems(), st.integers(1, 100), modes, kernels)
-def test_order_and_batches_of_rows_change_nothing(drawn, batch_size, exhausted, kernel):
+@given(problems(), st.integers(1, 100), modes, kernels, forms)
+def test_order_and_batches_of_rows_change_nothing(drawn, batch_size, exhausted, kernel, form):
     rng, X, Y = drawn
-    parameters = {"exhausted": exhausted, **kernel}
+    parameters = {**form, "exhausted": exhausted, **kernel}
     want = decided(fit(ProjSe(X.shape[1], **parameters), X, Y))
     order = rng.permutation(len(X))
     got = fit(ProjSe(X.shape[1], batch_size=batch_size, **parameters), X[order], Y[order])
@@ -103,31 +105,44 @@ def test_moments_merge_in_any_tree(drawn, n_parts):
 
 
 @some
-@given(problems(), kernels, modes)
-def test_sign_and_scale_of_columns_change_nothing(drawn, kernel, exhausted):
+@given(problems(), kernels, modes, forms)
+def test_sign_and_scale_of_columns_change_nothing(drawn, kernel, exhausted, form):
     rng, X, Y = drawn
     signed = kernel["kernel"] == "linear" or "coef0" not in kernel
     factors = [10.0 ** rng.integers(-6, 7, A.shape[1]) for A in (X, Y)]
     if signed and kernel["kernel"] != "rbf":
         factors = [f * rng.choice([-1, 1], len(f)) for f in factors]
-    parameters = {"exhausted": exhausted, **kernel}
+    parameters = {**form, "exhausted": exhausted, **kernel}
     want = decided(fit(ProjSe(X.shape[1], **parameters), X, Y))
     check(fit(ProjSe(X.shape[1], **parameters), X * factors[0], Y * factors[1]), want, near=1e-6)
 
 
 @some
+@given(problems(), kernels, modes, forms)
+def test_selection_follows_a_permutation_of_the_columns(drawn, kernel, exhausted, form):
+    rng, X, Y = drawn
+    n = X.shape[1]
+    parameters = {**form, "exhausted": exhausted, **kernel}
+    want = decided(fit(ProjSe(n, **parameters), X, Y))
+    order = rng.permutation(n)
+    got = fit(ProjSe(n, **parameters), X[:, order], Y)
+    assert order[got.selected_].tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(got.scores_, want.scores_, rtol=1e-7, atol=1e-12)
+
+
+@some
 @given(problems(), kernels, modes)
-def test_selection_follows_a_permutation_of_the_columns(drawn, kernel, exhausted):
-    """Copies are tied, and the first of them wins: then the picks follow up to copies."""
+def test_the_first_of_tied_copies_is_picked(drawn, kernel, exhausted):
+    """So that the picks follow a permutation of the columns, up to copies."""
     rng, X, Y = drawn
     n = X.shape[1]
     names = np.concatenate([np.arange(n), rng.integers(0, n, 3)])
     parameters = {"exhausted": exhausted, **kernel}
-    decided(fit(ProjSe(n, **parameters), X, Y))
+    decided(fit(paper_form(n, **parameters), X, Y))
     n_picks = min(n, Y.shape[1])  # one round: afterwards, "restart" may pick copies
-    want = fit(ProjSe(n_picks, **parameters), X[:, names], Y)
+    want = fit(paper_form(n_picks, **parameters), X[:, names], Y)
     order = rng.permutation(len(names))
-    got = fit(ProjSe(n_picks, **parameters), X[:, names[order]], Y)
+    got = fit(paper_form(n_picks, **parameters), X[:, names[order]], Y)
     assert names[order][got.selected_].tolist() == names[want.selected_].tolist()
     np.testing.assert_allclose(got.scores_, want.scores_, rtol=1e-7, atol=1e-12)
     for selector, labels in ((got, names[order]), (want, names)):
@@ -138,14 +153,14 @@ def test_selection_follows_a_permutation_of_the_columns(drawn, kernel, exhausted
 def test_mean_distance_knows_what_is_rounding(seed):
     rng = np.random.default_rng([seed, 7])
     X, Y = problem(rng)
-    one = ProjSe(1, kernel="rbf").fit(X, Y[:, :1])
-    copies = ProjSe(1, kernel="rbf").fit(X, Y[:, :1] * rng.uniform(0.1, 9, 3))
+    one = paper_form(1, kernel="rbf").fit(X, Y[:, :1])
+    copies = paper_form(1, kernel="rbf").fit(X, Y[:, :1] * rng.uniform(0.1, 9, 3))
     check(copies, one)
     # One candidate, one reference, both the same: no distance at all.
-    check(fit(ProjSe(1, kernel="rbf"), sp.csr_array(X[:, :1]), 3 * X[:, :1]), ([0], [1.0]))
-    want = ProjSe(4, kernel="rbf", scale=False).fit(X, Y)
+    check(fit(paper_form(1, kernel="rbf"), sp.csr_array(X[:, :1]), 3 * X[:, :1]), ([0], [1.0]))
+    want = paper_form(4, kernel="rbf", scale=False).fit(X, Y)
     for factor in (1e-10, 1e10):
-        check(ProjSe(4, kernel="rbf", scale=False).fit(X * factor, Y * factor), want, near=1e-6)
+        check(paper_form(4, kernel="rbf", scale=False).fit(X * factor, Y * factor), want, near=1e-6)
 
 
 # Structure of a selection
@@ -158,7 +173,7 @@ def test_scores_are_shares_and_fall_within_a_round(
 ):
     X, Y = drawn
     assume(center or (X.any() and Y.any()))
-    selector = ProjSe(
+    selector = paper_form(
         X.shape[1], exhausted=exhausted, round_size=round_size, center=center, **kernel
     )
     got = fit(selector, X, None if one_view else Y)
@@ -177,10 +192,25 @@ def test_scores_are_shares_and_fall_within_a_round(
 
 
 @some
-@given(grids(), modes, round_sizes, kernels, st.booleans())
-def test_a_longer_run_begins_with_the_shorter(drawn, exhausted, round_size, kernel, one_view):
+@given(grids(), modes, kernels, st.booleans(), st.booleans())
+def test_soft_scores_are_shares_of_new_columns(drawn, exhausted, kernel, center, one_view):
     X, Y = drawn
-    parameters = {"exhausted": exhausted, "round_size": round_size, **kernel}
+    assume(center or (X.any() and Y.any()))
+    got = fit(
+        ProjSe(X.shape[1], exhausted=exhausted, center=center, **kernel), X, None if one_view else Y
+    )
+    assert len(set(got.selected_)) == len(got.selected_)
+    assert np.all((got.scores_ >= 0) & (got.scores_ <= 1))
+    assert np.all((got.margins_ >= 0) & (got.margins_ <= 1))
+    picked = (X - X.mean(axis=0) * center)[:, got.selected_]
+    assert (np.abs(picked).max(axis=0) > 1e-9).all()
+
+
+@some
+@given(grids(), modes, round_sizes, kernels, st.booleans(), forms)
+def test_a_longer_run_begins_with_the_shorter(drawn, exhausted, round_size, kernel, one_view, form):
+    X, Y = drawn
+    parameters = {**form, "exhausted": exhausted, "round_size": round_size, **kernel}
     longest = fit(ProjSe(X.shape[1], **parameters), X, None if one_view else Y)
     for k in range(1, len(longest.selected_) + 1):
         shorter = fit(ProjSe(k, **parameters), X, None if one_view else Y)
@@ -196,7 +226,7 @@ def test_copies_wait_until_nothing_better_is_left(drawn, exhausted, round_size, 
     n = X.shape[1]
     names = np.concatenate([np.arange(n), rng.integers(0, n, 4)])
     copies = X[:, names] * rng.choice([-3.0, 0.1, 1.0], len(names))
-    selector = ProjSe(len(names), exhausted=exhausted, round_size=round_size)
+    selector = paper_form(len(names), exhausted=exhausted, round_size=round_size)
     got = fit(selector, copies, None if one_view else Y)
     picked = names[got.selected_]
     for r in np.unique(got.rounds_):
@@ -210,30 +240,32 @@ def test_copies_wait_until_nothing_better_is_left(drawn, exhausted, round_size, 
 
 
 @some
-@given(grids(), st.data(), modes, kernels, st.sampled_from([as_is, sp.csr_array]))
-def test_weights_are_repetitions_and_zero_is_removal(drawn, data, exhausted, kernel, make):
+@given(grids(), st.data(), modes, kernels, st.sampled_from([as_is, sp.csr_array]), forms)
+def test_weights_are_repetitions_and_zero_is_removal(drawn, data, exhausted, kernel, make, form):
     X, Y = drawn
+    parameters = {**form, "exhausted": exhausted, **kernel}
     weight = np.array(data.draw(st.lists(st.integers(0, 3), min_size=len(X), max_size=len(X))))
     repeated = np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)
     assume(all(len(A) > 1 and (A[0] != A).any() for A in repeated))
-    want = fit(ProjSe(X.shape[1], exhausted=exhausted, **kernel), *repeated)
+    want = fit(ProjSe(X.shape[1], **parameters), *repeated)
     gone = weight == 0
     X[gone], Y[gone] = np.nan, np.inf
-    selector = ProjSe(X.shape[1], exhausted=exhausted, **kernel)
-    got = fit(selector, make(X), make(Y), sample_weight=weight)
+    got = fit(ProjSe(X.shape[1], **parameters), make(X), make(Y), sample_weight=weight)
     check(got, want, rtol=1e-7)
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("exhausted", ["residual", "stop"])  # with and without sums for K_XX
 @pytest.mark.parametrize("batch_size", [None, 100])
-def test_any_rows_may_weigh_nothing(seed, batch_size, exhausted):
+def test_any_rows_may_weigh_nothing(seed, batch_size, exhausted, form):
     rng = np.random.default_rng(seed)
     X, Y = problem(rng, m=900)
     gone = rng.random(900) < 0.3
     gone[:450] = True
-    want = fit(ProjSe(8, exhausted=exhausted), X[~gone], Y[~gone])
+    parameters = {**FORMS[form], "exhausted": exhausted}
+    want = fit(ProjSe(8, **parameters), X[~gone], Y[~gone])
     X[gone], Y[gone] = np.nan, np.inf
-    selector = ProjSe(8, exhausted=exhausted, batch_size=batch_size)
+    selector = ProjSe(8, batch_size=batch_size, **parameters)
     got = fit(selector, X, Y, sample_weight=1.0 - gone)
     check(got, want, near=1e-6)
     same(got.moments_, want.moments_)
@@ -243,12 +275,13 @@ def test_any_rows_may_weigh_nothing(seed, batch_size, exhausted):
 
 
 @some
-@given(grids(), modes, round_sizes, kernels, st.booleans(), st.booleans())
-def test_sparse_equals_dense(drawn, exhausted, round_size, kernel, center, one_view):
+@given(grids(), modes, round_sizes, kernels, st.booleans(), st.booleans(), forms)
+def test_sparse_equals_dense(drawn, exhausted, round_size, kernel, center, one_view, form):
     X, Y = drawn
     assume(center or (X.any() and Y.any()))
     n = X.shape[1]
-    parameters = {"exhausted": exhausted, "round_size": round_size, "center": center, **kernel}
+    parameters = {**form, "exhausted": exhausted, "round_size": round_size, "center": center}
+    parameters |= kernel
     want = fit(ProjSe(n, **parameters), X, None if one_view else Y)
     for route in ("csc",) if one_view else ("csc", "csr X", "csr Y"):
         got = ROUTES[route](ProjSe(n, **parameters), X, None if one_view else Y)
@@ -292,13 +325,14 @@ def test_taking_rows_out_and_putting_them_back(drawn, labels):
 
 
 @some
-@given(problems(), modes, kernels, st.sampled_from([as_is, sp.csr_array]))
-def test_float32_is_near_float64(drawn, exhausted, kernel, make):
+@given(problems(), modes, kernels, st.sampled_from([as_is, sp.csr_array]), forms)
+def test_float32_is_near_float64(drawn, exhausted, kernel, make, form):
     _, X, Y = drawn
+    parameters = {**form, "exhausted": exhausted, **kernel}
     n = min(3, X.shape[1])
-    want = decided(fit(ProjSe(n, exhausted=exhausted, **kernel), X, Y), near=0.01)
+    want = decided(fit(ProjSe(n, **parameters), X, Y), near=0.01)
     single = make(X.astype(np.float32)), make(Y.astype(np.float32))
-    got = fit(ProjSe(n, exhausted=exhausted, **kernel), *single)
+    got = fit(ProjSe(n, **parameters), *single)
     check(got, want, near=0.01, rtol=1e-3, atol=1e-4, noise=1e-4)
 
 
@@ -323,34 +357,39 @@ def transformed(views, change):
         yield (X, Y), (change(X), None if Y is None else change(Y))
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("route", ROUTES)
-def test_columns_of_any_size(seed, route, center):
+def test_columns_of_any_size(seed, route, center, form):
     rng = np.random.default_rng([seed, 2])
     agreement = Agreement()
     for plain, sized in transformed(
         views(rng), lambda A: A * 10.0 ** rng.choice([-150, 0, 150], A.shape[1])
     ):
         if plain[1] is not None or route in ONE_VIEW:
-            want = picks_of(*plain, center=center)
-            agreement.check(picks_of(*sized, route, center=center), want, route)
+            parameters = {**FORMS[form], "center": center}
+            want = picks_of(*plain, **parameters)
+            agreement.check(picks_of(*sized, route, **parameters), want, route)
     agreement.assert_mostly_full(0.75)
 
 
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("route", ROUTES)
-def test_means_far_from_zero(seed, route):
+def test_means_far_from_zero(seed, route, form):
     rng = np.random.default_rng([seed, 3])
     agreement = Agreement(near=1e-3, rtol=1e-4, atol=1e-6)
     for far in [(X + 1e9, None if Y is None else Y - 1e9) for X, Y in views(rng)]:
         if far[1] is not None or route in ONE_VIEW:
             near = far[0] - 1e9, None if far[1] is None else far[1] + 1e9  # exact
-            agreement.check(picks_of(*far, route), picks_of(*near), route)
+            want = picks_of(*near, **FORMS[form])
+            agreement.check(picks_of(*far, route, **FORMS[form]), want, route)
     agreement.assert_mostly_full(0.5)
 
 
 @pytest.mark.parametrize("size", [*slow(1.0), 1e25, 1e-25])
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("route", ROUTES)
-def test_float32_columns_whose_squares_leave_its_range(seed, route, size):
+def test_float32_columns_whose_squares_leave_its_range(seed, route, size, form):
     rng = np.random.default_rng([seed, 4])
     agreement = Agreement(near=1e-2, rtol=1e-3, atol=1e-4)
     for mixed in (False, True):
@@ -359,21 +398,24 @@ def test_float32_columns_whose_squares_leave_its_range(seed, route, size):
             lambda A, m=mixed: np.float32(A * (rng.choice([1, size], A.shape[1]) if m else size)),
         ):
             if plain[1] is not None or route in ONE_VIEW:
-                agreement.check(picks_of(*sized, route), picks_of(*plain), f"{route}, {mixed}")
+                want = picks_of(*plain, **FORMS[form])
+                got = picks_of(*sized, route, **FORMS[form])
+                agreement.check(got, want, f"{route}, {mixed}")
     agreement.assert_mostly_full(0.3)
 
 
+@pytest.mark.parametrize("form", [{**FORMS["paper"], "round_size": 1}, {}])
 @pytest.mark.parametrize("make", [as_is, sp.csr_array])
 @pytest.mark.parametrize("size", [1.0, 1e25, 1e-25])
-def test_float32_products_made_on_demand(seed, size, make, monkeypatch):
+def test_float32_products_made_on_demand(seed, size, make, form, monkeypatch):
     """Too many candidates to sum all their products: those of the picks are made from the rows."""
     rng = np.random.default_rng([seed, 5])
     X, Y = problem(rng, m=40, n_x=300)
-    want = ProjSe(2, round_size=1).fit(X, Y)
+    want = ProjSe(2, **form).fit(X, Y)
     single = make(np.float32(X * size)), np.float32(Y)
     for elements in (1 << 23, 0):
         monkeypatch.setattr(projse.kernels.linear_gram, "COPY_ELEMENTS", elements)
-        got = ProjSe(2, round_size=1).fit(*single)
+        got = ProjSe(2, **form).fit(*single)
         agreement = Agreement(near=1e-3, rtol=1e-4)
         agreement.check(got, want)
 
@@ -385,11 +427,11 @@ def test_sparse_constants_are_constants(seed, value, weighted):
     rng = np.random.default_rng([seed, 6])
     X, Y = problem(rng, m=2400)
     weight = rng.uniform(0.5, 2, len(X)) if weighted else None
-    want = fit(ProjSe(10, exhausted="stop"), X, Y, sample_weight=weight)
+    want = fit(paper_form(10, exhausted="stop"), X, Y, sample_weight=weight)
     X, Y = (np.column_stack([A, np.full(len(A), value)]) for A in (X, Y))
     for make_x in (as_is, sp.csr_array):
         for make_y in (as_is, sp.csr_array):
-            selector = ProjSe(11, exhausted="stop")
+            selector = paper_form(11, exhausted="stop")
             got = fit(selector, make_x(X), make_y(Y), sample_weight=weight)
             assert got.reference_rank_ == 4
             check(got, want, near=1e-6)

@@ -18,7 +18,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from projse import Moments, ProjSe, TwoViewProjSe
+from projse import PAPER, Moments, ProjSe, TwoViewProjSe
 from projse.metrics import canonical_correlations
 
 AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
@@ -359,7 +359,7 @@ def test_bad_parameters_are_named(seed):
     with pytest.raises(ValueError, match="X has 8 features, but TwoViewProjSe is expecting 9"):
         model.transform(X[:, 1:])
     with pytest.raises(ValueError, match="with_xx=True"):
-        TwoViewProjSe(2).fit_moments(Moments.from_arrays(X, Y, with_xx=False))
+        TwoViewProjSe(2, **PAPER).fit_moments(Moments.from_arrays(X, Y, with_xx=False))
     with pytest.raises(ValueError, match="class labels"):
         TwoViewProjSe(2).fit_moments(Moments.from_arrays(X, X[:, 0] > 0, with_xx=True))
     with pytest.raises(TypeError, match="needs Moments"):

@@ -15,8 +15,7 @@ from oracle import (
     literal,
     name,
 )
-
-from projse import ProjSe
+from paper import paper_form
 
 
 @pytest.mark.parametrize("kernel", KERNELS, ids=name)
@@ -62,7 +61,7 @@ def test_weights_are_repetitions(seed, kernel):
         for make, solver in routes:
             X, Y = kernel_problem(rng)
             weight = rng.integers(0, 4, len(X))
-            selector = ProjSe(8, exhausted="stop", solver=solver, **kernel, **variant)
+            selector = paper_form(8, exhausted="stop", solver=solver, **kernel, **variant)
             got = fit(selector, make(X), make(Y), sample_weight=weight)
             repeated = np.repeat(X, weight, axis=0), np.repeat(Y, weight, axis=0)
             want = by_fit(*repeated, **kernel, **variant)

@@ -13,10 +13,11 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from paper import paper_form
 from planted import planted
 
 import projse.moments.in_memory
-from projse import Moments, MomentsFileError, ProjSe
+from projse import Moments, MomentsFileError
 from projse.moments.file import MAGIC, PREFIX, VERSION
 
 ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
@@ -66,7 +67,7 @@ def test_round_trip_is_exact(seed, tmp_path, sparse_yx, kind):
         assert again.classes.dtype == moments.classes.dtype
         np.testing.assert_array_equal(again.classes, moments.classes)
     if moments.n_samples:
-        results = [ProjSe(2).fit_moments(m).scores_.tobytes() for m in (again, moments)]
+        results = [paper_form(2).fit_moments(m).scores_.tobytes() for m in (again, moments)]
         assert results[0] == results[1]
         assert (again + moments).n_samples == 2 * moments.n_samples
 

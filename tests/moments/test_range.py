@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from paper import paper_form
 from planted import PICKS, planted, planted_labels
 
 from projse import Moments, ProjSe, StabilityProjSe, block_moments, subspace_correlation
@@ -56,7 +57,7 @@ def test_so_do_references_labels_batches_and_differences(seed, mean, dtype):
         assert found.selected_.tolist() == want.selected_.tolist()
         np.testing.assert_allclose(found.scores_, want.scores_, atol=2e-3)
     blocks = block_moments(X, Y, 10, random_state=seed)
-    stable = StabilityProjSe(ProjSe(1), n_resamples=10, random_state=seed).fit_moments(blocks)
+    stable = StabilityProjSe(paper_form(1), n_resamples=10, random_state=seed).fit_moments(blocks)
     assert stable.selection_frequencies_[PICKS[0]] == 1.0
     np.testing.assert_allclose(
         subspace_correlation(Y, X), subspace_correlation(Y.astype("f8"), near), atol=1e-3

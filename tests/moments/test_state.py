@@ -30,6 +30,7 @@ from day_files import (
     small_chunks,
     table,
 )
+from paper import paper_form
 from planted import planted
 from variants import slow
 
@@ -439,13 +440,13 @@ def test_a_state_of_many_candidates_leads_to_all_picks(seed, tmp_path, first):
     folder, state = many_candidates(seed, tmp_path / "many"), tmp_path / "state"
     watch = Watch()
     for n in (first, 6):
-        selector = ProjSe(n).fit_source(folder, state=state, progress=watch, **OPTIONS)
-        want = ProjSe(n).fit_source(folder, **OPTIONS)
+        selector = paper_form(n).fit_source(folder, state=state, progress=watch, **OPTIONS)
+        want = paper_form(n).fit_source(folder, **OPTIONS)
         assert selector.selected_.tolist() == want.selected_.tolist()
         assert len(selector.selected_) == n
     assert watch.n_read == (2 if first == 2 else 0)
     with_products = selector.moments_
-    fewer = ProjSe(2).fit_source(folder, state=state, progress=watch, **OPTIONS)
+    fewer = paper_form(2).fit_source(folder, state=state, progress=watch, **OPTIONS)
     assert watch.n_read == 0
     assert fewer.selected_.tolist() == selector.selected_[:2].tolist()
     same_bits(moments_from(folder, state=state, with_xx=True, **OPTIONS), with_products)
@@ -453,10 +454,10 @@ def test_a_state_of_many_candidates_leads_to_all_picks(seed, tmp_path, first):
 
 def test_an_empty_file_before_kept_ones_leaves_the_question_open(seed, tmp_path):
     folder, state = many_candidates(seed, tmp_path / "many"), tmp_path / "state"
-    ProjSe(2).fit_source(folder, state=state, **OPTIONS)
+    paper_form(2).fit_source(folder, state=state, **OPTIONS)
     pq.write_table(pq.read_table(folder / "0.parquet").slice(0, 0), folder / "00.parquet")
     watch = Watch()
-    selector = ProjSe(6).fit_source(folder, state=state, progress=watch, **OPTIONS)
+    selector = paper_form(6).fit_source(folder, state=state, progress=watch, **OPTIONS)
     assert (len(selector.selected_), watch.n_read) == (6, 3)
 
 

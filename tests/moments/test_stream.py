@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from agreement import check, quietly
 from day_files import DAMAGE, NAMES, TARGETS, days, same_bits, small_chunks, table
+from paper import paper_form
 from planted import planted, planted_labels
 
 import projse.moments.stream_run
@@ -218,13 +219,13 @@ def test_products_of_the_candidates_are_summed_only_where_picks_need_them(seed, 
     folder = days(seed, tmp_path / "days")
     X, Y = planted(seed, 240)
     for n, needed in ((2, False), (3, False), (None, False), (5, True)):
-        selector = ProjSe(n).fit_source(folder, targets="y_*")
+        selector = paper_form(n).fit_source(folder, targets="y_*")
         assert (selector.moments_.xx is not None) == needed, n
-        check(selector, ProjSe(n).fit(X, Y), rtol=1e-9)
+        check(selector, paper_form(n).fit(X, Y), rtol=1e-9)
     for parameters in ({"include": ["x_1"]}, {"round_size": 1}, {"center_kernel": True}):
-        selector = ProjSe(3, **parameters).fit_source(folder, targets="y_*")
+        selector = paper_form(3, **parameters).fit_source(folder, targets="y_*")
         assert selector.moments_.xx is not None
-    assert ProjSe(3, exhausted="stop").fit_source(folder, targets="y_*").moments_.xx is None
+    assert paper_form(3, exhausted="stop").fit_source(folder, targets="y_*").moments_.xx is None
 
 
 def test_dependent_references_are_seen_in_time(seed, tmp_path):

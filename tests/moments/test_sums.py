@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from agreement import check
+from paper import paper_form
 from planted import PICKS, planted, planted_labels
 
 import projse.moments.in_memory
@@ -327,7 +328,7 @@ def test_columns_that_a_difference_leaves_to_rounding_are_named(seed, with_xx):
     with pytest.warns(PrecisionLossWarning, match="candidate 'd', reference 'v'") as caught:
         rest = whole - large
     assert [warning.filename for warning in caught] == [__file__]
-    assert 3 not in ProjSe(2).fit_moments(rest).selected_
+    assert 3 not in paper_form(2).fit_moments(rest).selected_
     assert (whole - small).n_samples == 100
     some = Moments.from_arrays(table[100:110], outputs[100:110], with_xx=with_xx)
     assert (rest - some).n_samples == 90, "no second warning for the same columns"

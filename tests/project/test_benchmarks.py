@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import check
-
-from projse import ProjSe
+from paper import paper_form
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 
@@ -40,7 +39,7 @@ def test_textbook_baseline_picks_what_the_selector_picks(seed, kernel):
     X = rng.normal(size=(120, 15))
     Y = X[:, :6] @ rng.normal(size=(6, 6)) + rng.normal(size=(120, 6))
     picks = textbook_select(X, Y, 5, kernel)
-    selector = ProjSe(5, kernel=kernel).fit(X, Y)
+    selector = paper_form(5, kernel=kernel).fit(X, Y)
     check(selector, (picks, selector.scores_))
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from paper import paper_form
 from sklearn.svm import SVC
 
-from projse import ProjSe
 from projse.metrics import canonical_correlations, kernel_alignment
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -175,7 +175,7 @@ def test_published_loop_with_its_first_pick_removed_is_the_papers(seed, kernel):
     if kernel == "rbf":  # there the zeros of the diagonal count in the mean distance
         distances = np.sqrt(((Y[:, :, None] - Y[:, None, :]) ** 2).sum(axis=0))
         gamma = 1 / (2 * distances.mean() ** 2)
-    selector = ProjSe(4, kernel=kernel, gamma=gamma, center=False, center_kernel=True).fit(X, Y)
+    selector = paper_form(4, kernel=kernel, gamma=gamma, center=False, center_kernel=True).fit(X, Y)
     check(selector, (picks, scores))
 
 

@@ -6,8 +6,9 @@ import os
 
 import numpy as np
 import pytest
+from paper import paper_form
 
-from projse import ProjSe, StabilityProjSe, TwoViewProjSe, block_moments
+from projse import PAPER, StabilityProjSe, TwoViewProjSe, block_moments
 from projse.datasets import load_mnist_halves
 
 pytestmark = [
@@ -29,7 +30,7 @@ def halves():
 
 def test_mnist_halves_correlate_as_in_the_paper(halves):
     X, Y, X_test, Y_test = halves
-    path = TwoViewProjSe(100).fit(X, Y).canonical_correlation_path(X_test, Y_test)
+    path = TwoViewProjSe(100, **PAPER).fit(X, Y).canonical_correlation_path(X_test, Y_test)
     assert np.isfinite(path).all(), "pixels that are on in one image give no NaN"
     assert path[[9, 19, 49, 99]] == pytest.approx([0.874, 0.890, 0.922, 0.938], abs=0.002)
 
@@ -39,7 +40,7 @@ def test_stability_grid_of_the_paper_from_one_pass(halves):
     blocks = block_moments(X, Y, 100, random_state=0, with_xx=False)
     grid = np.array(
         [
-            StabilityProjSe(ProjSe(5), 10, share, random_state=0)
+            StabilityProjSe(paper_form(5), 10, share, random_state=0)
             .fit_moments(blocks)
             .stability_path_
             for share in (0.1, 0.2, 0.3, 0.4, 0.5)

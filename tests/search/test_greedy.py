@@ -7,8 +7,8 @@ from itertools import islice
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from paper import paper_form
 
-from projse import ProjSe
 from projse.kernels.elementwise_gram import ElementwiseGram
 from projse.search import deflation as _deflation
 from projse.search import greedy as _search
@@ -173,7 +173,7 @@ def test_one_view_equals_literal_cholesky(seed, laziness, kernel, conditioned):
         norms[conditioned] = 1.0
         K = K / np.outer(norms, norms)
     parameters = {"gamma": 0.5} if kernel == "rbf" else {}
-    selector = ProjSe(20, kernel=kernel, include=conditioned or None, **parameters).fit(X)
+    selector = paper_form(20, kernel=kernel, include=conditioned or None, **parameters).fit(X)
     n = 20 - len(conditioned)
     picks, scores = literal_cholesky(K, n)
     assert selector.selected_[len(conditioned) :].tolist() == picks
@@ -193,10 +193,10 @@ def test_one_view_makes_whole_rows_only_to_catch_up(seed, monkeypatch):
 
     made_by = ElementwiseGram.x_rows
     monkeypatch.setattr(ElementwiseGram, "x_rows", counting)
-    lazy = ProjSe(60, kernel="poly").fit(X)
+    lazy = paper_form(60, kernel="poly").fit(X)
     monkeypatch.setattr(_deflation, "LAZY_CHOLESKY", 10**9)
     whole_rows, made[:] = sum(made), []
-    plain = ProjSe(60, kernel="poly").fit(X)
+    plain = paper_form(60, kernel="poly").fit(X)
     assert lazy.selected_.tolist() == plain.selected_.tolist()
     assert_allclose(lazy.scores_, plain.scores_, rtol=1e-9)
     assert_allclose(lazy.margins_, plain.margins_, rtol=1e-6, atol=1e-9)

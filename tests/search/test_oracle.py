@@ -11,6 +11,7 @@ from oracle import (
     by_fit,
     draw,
 )
+from paper import paper_form
 from variants import slow
 
 import projse.kernels.feature_gram
@@ -20,7 +21,6 @@ import projse.moments.in_memory
 import projse.search.coordinates
 import projse.search.deflation
 import projse.search.greedy
-from projse import ProjSe
 from projse.projectors import select_by_projectors
 
 
@@ -29,7 +29,7 @@ def by_all_routes(X, Y, family, center):
     views = [(ROUTES, Y)] + ([(ONE_VIEW, None)] if family == "same" else [])
     for names, reference in views:
         for name in names:
-            selector = ProjSe(X.shape[1], center=center, exhausted="stop")
+            selector = paper_form(X.shape[1], center=center, exhausted="stop")
             yield f"{name}, {family}", ROUTES[name](selector, X, reference)
 
 

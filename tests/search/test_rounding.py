@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import ROUTES, fit
-
-from projse import ProjSe
+from paper import paper_form
 
 extended = pytest.mark.skipif(
     np.finfo(np.longdouble).eps > 1e-18, reason="long double is no wider than double here"
@@ -135,7 +134,7 @@ def test_scores_are_those_of_extended_precision(seed, family, small):
         solver, round_size = ("auto", "gram", "qr")[trial % 3], (None, 1)[trial % 2]
         center = trial < 8
         wanted = min(12, X.shape[1])
-        got = fit(ProjSe(wanted, solver=solver, round_size=round_size, center=center), X, Y)
+        got = fit(paper_form(wanted, solver=solver, round_size=round_size, center=center), X, Y)
         scores, best_left, share_left = true_scores(got, X, Y, center)
         np.testing.assert_allclose(got.scores_, scores, rtol=0.05)
         if len(got.selected_) < wanted and small >= 2.0**-10:
@@ -151,7 +150,7 @@ def test_small_effects_are_found(seed, family, share):
     for solver in ("auto", "gram", "qr") * 3:
         X, Y = problem(rng, family, 2.0**-7)
         Y[:, 0] += 2.0 ** round(np.log2(share)) * X[:, int(rng.integers(X.shape[1]))]
-        got = fit(ProjSe(min(12, X.shape[1]), solver=solver), X, Y)
+        got = fit(paper_form(min(12, X.shape[1]), solver=solver), X, Y)
         scores, best_left, share_left = true_scores(got, X, Y, True)
         np.testing.assert_allclose(got.scores_, scores, rtol=0.05)
         assert best_left < 1e-6 or share_left < 1e-12
@@ -169,7 +168,7 @@ def test_near_copies_give_no_more_picks_than_their_rank(seed, solver, spread, me
         X = (0 if spread == 1 else rng.normal(size=(300, 1))) + mean
         X = X + spread * rng.normal(size=(300, 30))
         Y = X[:, :3] @ rng.normal(size=(3, 4))
-        assert len(fit(ProjSe(12, solver=solver), X, Y).selected_) <= 3
+        assert len(fit(paper_form(12, solver=solver), X, Y).selected_) <= 3
 
 
 @pytest.mark.parametrize("route", ["auto", "moments"])
@@ -178,7 +177,7 @@ def test_feature_space_centring_gives_no_more_picks_than_the_rank(seed, mean, ro
     rng = np.random.default_rng([seed, 4])
     for _ in range(5):
         X = rng.normal(size=(20, 300)) + mean
-        selector = ProjSe(200, exhausted="stop", center=False, center_kernel=True)
+        selector = paper_form(200, exhausted="stop", center=False, center_kernel=True)
         assert len(ROUTES[route](selector, X, None).selected_) == 20
 
 
@@ -191,6 +190,6 @@ def test_rbf_tells_copies_whatever_their_norm(seed, scale, center_kernel, mean, 
     for _ in range(5):
         X = np.tile(rng.normal(size=(20, 12)) + mean, 3)
         parameters = {"scale": scale, "center": False, "center_kernel": center_kernel}
-        selector = ProjSe(30, kernel="rbf", exhausted="stop", **parameters)
+        selector = paper_form(30, kernel="rbf", exhausted="stop", **parameters)
         got = fit(selector, X, None if views == 1 else X[:, :5])
         assert len(set(got.selected_ % 12)) == len(got.selected_)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from paper import paper_form
 from scipy import stats
 
 from projse import PAPER, Moments, ProjSe, TwoViewProjSe
-from projse.exceptions import RankExhaustedWarning
+from projse.exceptions import ProductsMissingWarning, RankExhaustedWarning
 from projse.projectors import select_by_projectors
 from projse.search.shortlist import Shortlist
 
@@ -121,8 +123,8 @@ def test_a_whole_share_ranks_variables_one_by_one(seed):
 
 def test_a_vanishing_share_is_forward_selection(seed):
     X, Y = related(seed)
-    hard = ProjSe(8, alpha=0.5, round_size=1).fit(X, Y)
-    soft = ProjSe(8, alpha=0.5, redundancy=1e-10, round_size=1).fit(X, Y)
+    hard = paper_form(8, alpha=0.5, round_size=1).fit(X, Y)
+    soft = paper_form(8, alpha=0.5, redundancy=1e-10, round_size=1).fit(X, Y)
     assert_array_equal(soft.selected_, hard.selected_)
     assert_allclose(soft.scores_, hard.scores_, rtol=1e-6)
 
@@ -209,6 +211,54 @@ def test_auto_respects_what_happens_once_the_references_are_used_up(seed):
     with pytest.warns(RankExhaustedWarning):
         stop = ProjSe(9, **AUTO, exhausted="stop").fit(X, Y)
     assert len(stop.selected_) == Y.shape[1]
+
+
+@pytest.mark.parametrize("estimator", [ProjSe, TwoViewProjSe])
+def test_auto_is_the_default(estimator):
+    assert {name: estimator().get_params()[name] for name in AUTO} == AUTO
+
+
+@pytest.mark.parametrize("round_size", [None, 5])
+def test_rounds_of_several_picks_are_conditioned_on_wholly(seed, round_size):
+    X, Y = related(seed)
+    model = ProjSe(7, round_size=round_size).fit(X, Y)
+    assert (model.redundancy_, model.round_size_) == (0.0, round_size)
+    hard = ProjSe(7, redundancy=0.0, round_size=round_size).fit(X, Y)
+    assert_array_equal(model.scores_, hard.scores_)
+
+
+def test_a_single_pick_has_its_pvalue_without_products_of_the_candidates(seed):
+    X, Y = related(seed)
+    bare = Moments.from_arrays(X, Y, with_xx=False)
+    want, got = ProjSe(1, **AUTO).fit(X, Y), ProjSe(1, **AUTO).fit_moments(bare)
+    assert_array_equal(got.selected_, want.selected_)
+    assert_allclose(got.pvalues_, want.pvalues_, rtol=1e-6)
+    with pytest.warns(ProductsMissingWarning, match="Selected 1 of 3"):
+        some = ProjSe(3, **AUTO).fit_moments(bare)
+    assert_array_equal(some.selected_, want.selected_)
+
+
+def inner_products(A, B):
+    return A.T @ B
+
+
+def test_one_view_that_is_too_wide_to_factor_names_the_papers_form(seed, monkeypatch):
+    monkeypatch.setattr("projse.kernels.routes.FACTORED_COLUMNS", 15)
+    monkeypatch.setattr("projse.search.task.KEPT_COLUMNS", 15)
+    X, _ = related(seed)
+    for wide in (
+        lambda: ProjSe(3, **AUTO).fit(X),
+        lambda: ProjSe(3, **AUTO).fit(sp.csr_array(X[:12])),
+        lambda: ProjSe(3, kernel="rbf", **AUTO).fit(X[:12]),
+        lambda: ProjSe(3, kernel=inner_products, **AUTO).fit(X),
+        lambda: ProjSe(3, **AUTO).fit_source(pd.DataFrame(X).add_prefix("x")),
+        lambda: ProjSe(3, **AUTO).partial_fit(X),
+    ):
+        with pytest.raises(ValueError, match=r"\*\*projse\.PAPER"):
+            wide()
+    assert len(ProjSe(3, **PAPER).fit(X).selected_) == 3
+    few = ProjSe(3, **AUTO).fit(X[:12])  # 12 rows have 11 directions, however many columns
+    assert few.reference_rank_ == 11
 
 
 def test_two_views_take_the_same_settings(seed):

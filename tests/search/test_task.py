@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
+from paper import paper_form
 
 from projse import Moments, ProjSe, StabilityProjSe
 from projse.exceptions import ProductsMissingError, RankExhaustedWarning
@@ -42,7 +43,7 @@ def test_as_many_picks_as_classes_from_partial_fits(seed, p):
 
 def test_partial_fit_after_a_fit_without_products_says_so(seed):
     X, Y = rows_with(seed, 2000, 1500, 2)
-    fitted = ProjSe(5).fit(X, Y)
+    fitted = paper_form(5).fit(X, Y)
     assert fitted.moments_.xx is None
     before = fitted.selected_
     with pytest.raises(ProductsMissingError, match=r"2 picks.*Begin with partial_fit"):
@@ -53,21 +54,21 @@ def test_partial_fit_after_a_fit_without_products_says_so(seed):
 
 
 def test_too_many_candidates_are_refused_before_they_are_summed():
-    task = Task.of(ProjSe(5), KEPT_COLUMNS + 1, None)
+    task = Task.of(paper_form(5), KEPT_COLUMNS + 1, None)
     assert not task.needs_products(5)
     with pytest.raises(ProductsMissingError, match=f"up to {KEPT_COLUMNS} candidates"):
         task.needs_products(2)
     X = np.random.default_rng(0).normal(size=(20, KEPT_COLUMNS + 1)).astype(np.float32)
     with pytest.raises(ProductsMissingError, match="exhausted='stop'"):
-        ProjSe(5).partial_fit(X, X[:, :2])
+        paper_form(5).partial_fit(X, X[:, :2])
 
 
 def test_few_rows_of_many_references_are_no_error_yet(seed):
     X, Y = rows_with(seed, 60, 700, 9)
-    model = ProjSe(6).partial_fit(X[:3], Y[:3])
+    model = paper_form(6).partial_fit(X[:3], Y[:3])
     assert len(model.selected_) == 2  # the rank of three centred rows
     model.partial_fit(X[3:], Y[3:])
-    assert_array_equal(model.selected_, ProjSe(6).fit(X, Y).selected_)
+    assert_array_equal(model.selected_, paper_form(6).fit(X, Y).selected_)
 
 
 @pytest.mark.parametrize("wanted", [4, 0.4])
@@ -83,11 +84,11 @@ def test_resamples_of_moments_without_products_say_what_is_missing(seed):
     X, Y = rows_with(seed, 400, 30, 2)
     days = [Moments.from_arrays(X[i::4], Y[i::4], with_xx=False) for i in range(4)]
     with pytest.warns(RankExhaustedWarning, match=r"10 of 10 resamples.*with_xx=True"):
-        StabilityProjSe(ProjSe(5), 10, random_state=0).fit_moments(days)
+        StabilityProjSe(paper_form(5), 10, random_state=0).fit_moments(days)
 
 
 def test_classes_have_one_direction_less_than_their_number(seed):
     X, labels = rows_with(seed, 400, 700, None, n_classes=4)
-    first = ProjSe(3).partial_fit(X, labels)
+    first = paper_form(3).partial_fit(X, labels)
     assert first.moments_.xx is None  # three directions for three picks
     assert len(first.selected_) == 3

@@ -14,7 +14,6 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import normalized_mutual_info_score, silhouette_score
 from threadpoolctl import threadpool_limits
 
-from projse import ProjSe
 from projse_paper import data, rankers
 from projse_paper.benchmarks import picking
 from projse_paper.plotting import COLOURS, finish, panels
@@ -90,7 +89,7 @@ def units(quick: bool) -> list[Unit]:
 
 
 def _projse(X: Array, n: int, n_classes: int, **options: Any) -> Array:
-    return picking.picks(ProjSe(min(n, X.shape[1]), **options), X)
+    return picking.picks(picking.paper_form(min(n, X.shape[1]), **options), X)
 
 
 def _classes_less_one(X: Array, n: int, n_classes: int, **options: Any) -> Array:
@@ -165,7 +164,7 @@ def _permutations(dataset: str, kernel: str, draws: int) -> Unit:
             for size in sizes:
                 nmi, _ = cluster(X, picks[:size], y, n_classes, repeats)
                 found[str(size)].append(float(nmi.mean()))
-        scores = ProjSe(1, kernel=kernel).fit(X)
+        scores = picking.paper_form(1, kernel=kernel).fit(X)
         return {
             "sizes": sizes,
             "nmi": found,

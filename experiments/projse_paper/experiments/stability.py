@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from projse import ProjSe, StabilityProjSe, block_moments
+from projse import StabilityProjSe, block_moments
 from projse_paper import data
+from projse_paper.benchmarks import picking
 from projse_paper.plotting import COLOURS, finish, panels
 from projse_paper.store import Record, Results, Unit, finished
 
@@ -66,7 +67,7 @@ def _blocks(dataset: str, n_blocks: int, every: int) -> Any:
 
 
 def _fit(parameters: dict[str, Any], **options: Any) -> StabilityProjSe:
-    selector = ProjSe(max(parameters["picks"]), target_type="continuous", **options)
+    selector = picking.paper_form(max(parameters["picks"]), target_type="continuous", **options)
     resampling = {
         "n_resamples": parameters["resamples"],
         "subsample": parameters["share"],

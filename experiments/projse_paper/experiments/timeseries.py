@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
-from projse import ProjSe, ProjSeCV
+from projse import ProjSeCV
 from projse.metrics import linear_kernel_alignment
 from projse_paper import data
 from projse_paper.benchmarks import picking
@@ -71,7 +71,7 @@ GRID = {"round_size": [None, 1, 5], "alpha": [0.0, 0.1]}
 
 
 def _projse(X: Array, y: Array, n: int, **options: Any) -> Array:
-    return picking.picks(ProjSe(n, target_type="class", **options), X, y)
+    return picking.picks(picking.paper_form(n, target_type="class", **options), X, y)
 
 
 def _all(X: Array, y: Array, n: int) -> Array:
@@ -90,7 +90,7 @@ def _chosen(X: Array, y: Array, n: int, *, rule: str) -> tuple[Array, dict[str, 
     """
     numbers = [20, 40, 80] if X.shape[1] > 100 else [20, 30, X.shape[1]]
     search = ProjSeCV(
-        ProjSe(target_type="class"),
+        picking.paper_form(target_type="class"),
         n_features=numbers,
         param_grid=GRID,
         cv=3,

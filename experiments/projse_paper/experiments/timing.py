@@ -11,9 +11,9 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from projse import Moments, ProjSe
+from projse import Moments
 from projse_paper import data
-from projse_paper.benchmarks import textbook
+from projse_paper.benchmarks import picking, textbook
 from projse_paper.plotting import COLOURS, finish, panels
 from projse_paper.published import centred_kernel
 from projse_paper.store import Record, Results, Unit, finished
@@ -122,7 +122,7 @@ def _projse(X: Array, Y: Array, kernel: str) -> Results:
     seconds: Results = {"pass": time.process_time() - start}
     for n in PICKS:
         start = time.process_time()
-        ProjSe(n, kernel=kernel, exhausted="stop").fit_moments(moments)
+        picking.paper_form(n, kernel=kernel, exhausted="stop").fit_moments(moments)
         seconds[f"search_{n}"] = time.process_time() - start
         seconds[f"picks_{n}"] = seconds["pass"] + seconds[f"search_{n}"]
     return seconds

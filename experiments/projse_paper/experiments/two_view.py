@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from projse import Moments, TwoViewProjSe
+from projse import PAPER, Moments, TwoViewProjSe
 from projse_paper import correlation, data
 from projse_paper.plotting import COLOURS, finish, panels
 from projse_paper.published import published_select_from
@@ -113,7 +113,7 @@ def _moments(dataset: str, every: int = 1) -> Moments:
 def _curve(dataset: str, kernel: str, sizes: list[int], every: int) -> Results:
     X, Y, X_test, Y_test = _views(dataset, every)
     start = time.perf_counter()
-    model = TwoViewProjSe(100, kernel=kernel).fit(X, Y)
+    model = TwoViewProjSe(100, **{**PAPER, "kernel": kernel}).fit(X, Y)
     seconds = time.perf_counter() - start
     x_top, y_top = (
         [k for k in TABLE if k <= len(picks)] for picks in (model.x_selected_, model.y_selected_)
@@ -250,11 +250,11 @@ def _beyond(dataset: str) -> Results:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for options in GRID:
-            model = TwoViewProjSe(100, **options).fit_moments(fitting)
+            model = TwoViewProjSe(100, **{**PAPER, **options}).fit_moments(fitting)
             held.append(model.canonical_correlation_path(X[cut:], Y[cut:], sizes=list(TABLE)))
         best = np.argmax(held, axis=0)
         for column, g in enumerate(best):
-            model = TwoViewProjSe(100, **GRID[g]).fit_moments(total)
+            model = TwoViewProjSe(100, **{**PAPER, **GRID[g]}).fit_moments(total)
             size = [TABLE[column]]
             test.append(float(model.canonical_correlation_path(X_test, Y_test, sizes=size)[0]))
     return {

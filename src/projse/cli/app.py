@@ -17,6 +17,7 @@ from projse.cli.errors import SafeGroup, plain_errors
 from projse.cli.options import (
     DATA,
     FILES,
+    Alpha,
     By,
     ClassTarget,
     Debug,
@@ -31,7 +32,10 @@ from projse.cli.options import (
     NumericOnly,
     OneView,
     Output,
+    Paper,
     Quiet,
+    Redundancy,
+    RoundSize,
     State,
     StateBy,
     Targets,
@@ -40,6 +44,7 @@ from projse.cli.options import (
     option,
 )
 from projse.cli.read import Reading, moments_files
+from projse.estimators.paper import PAPER
 from projse.moments.options import SourceOptions
 
 app = typer.Typer(
@@ -132,11 +137,10 @@ def select(
     gamma: Annotated[
         float | None, option("--gamma", help="Of the RBF kernel; default: by mean distance.")
     ] = None,
-    alpha: Annotated[float, option("--alpha", help="Ridge on the targets.")] = 0.0,
-    round_size: Annotated[
-        int | None,
-        option("--round-size", min=1, help="Condition on the picks after this many."),
-    ] = None,
+    paper: Paper = False,
+    alpha: Alpha = None,
+    redundancy: Redundancy = None,
+    round_size: RoundSize = None,
     exhausted: Annotated[
         Exhausted, option("--exhausted", help="What to do once the targets are used up.")
     ] = Exhausted.residual,
@@ -175,13 +179,18 @@ def select(
             "degree": degree,
             "coef0": coef0,
             "gamma": "mean_distance" if gamma is None else gamma,
-            "alpha": alpha,
-            "round_size": round_size,
             "exhausted": exhausted.value,
             "include": _split(include),
             "target_type": "continuous",
             "significance": significance,
             "n_jobs": jobs,
+        }
+        given = {"alpha": alpha, "redundancy": redundancy, "round_size": round_size}
+        form = PAPER if paper else {}
+        parameters = {
+            **form,
+            **parameters,
+            **{name: value for name, value in given.items() if value is not None},
         }
         _cli_select.select(reading, parameters, json_to, csv_to)
 

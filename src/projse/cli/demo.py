@@ -41,7 +41,7 @@ def demo(n_features: int, kernel: str) -> None:
     console.print()
     names = [_pixel_name(index) for index in picks]
     console.print(picks_table(console, selector, "pixel", names, with_pvalues=kernel == "linear"))
-    print_new_rounds(console, selector.rounds_)
+    print_new_rounds(console, selector)
     print_prose(console, "Where the picks lie (numbers: order; . candidate; + reference)")
     console.print()
     console.print(_picture(picks))

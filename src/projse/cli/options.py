@@ -45,6 +45,23 @@ def option(*names: str, help: str, **more: Any) -> Any:
     return typer.Option(*names, help=help, **more)
 
 
+def number_or_auto(text: str) -> float | str:
+    """Read a number, or auto."""
+    try:
+        return text if text == "auto" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is no number, and not 'auto'.") from None
+
+
+def whole_or_auto(text: str) -> int | str:
+    """Read a whole number above 0, or auto."""
+    if text == "auto":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        raise typer.BadParameter(f"{text!r} is no whole number above 0, and not 'auto'.")
+    return int(text)
+
+
 DATA = typer.Argument(
     metavar="DATA",
     help="Parquet, Feather/Arrow, CSV or .npy files; a folder of them; a quoted glob.",
@@ -87,6 +104,41 @@ WithXX = Annotated[
         "--with-xx/--without-xx",
         help="Sum the products of the candidates, for more picks than targets; default: where "
         "needed; with --state and in 'build' also for up to 512 candidates.",
+    ),
+]
+Paper = Annotated[
+    bool,
+    option(
+        "--paper",
+        help="The paper's form: no ridges, and conditioning on the picks only once the targets are "
+        "used up. The next three options still count.",
+    ),
+]
+Alpha = Annotated[
+    Any,
+    option(
+        "--alpha",
+        metavar="A",
+        parser=number_or_auto,
+        help="Ridge on the targets: a number, or auto (default).",
+    ),
+]
+Redundancy = Annotated[
+    Any,
+    option(
+        "--redundancy",
+        metavar="SHARE",
+        parser=number_or_auto,
+        help="Share of its score that a copy of a pick keeps, from 0 to 1, or auto (default).",
+    ),
+]
+RoundSize = Annotated[
+    Any,
+    option(
+        "--round-size",
+        metavar="N",
+        parser=whole_or_auto,
+        help="Condition on the picks after this many, or auto (default).",
     ),
 ]
 DropMissing = Annotated[bool, option("--drop-missing", help="Leave out rows with missing values.")]

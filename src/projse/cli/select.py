@@ -105,6 +105,9 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
         "projse": __version__,
         "data": reading.data,
         "kernel": selector.kernel,
+        "alpha": selector.alpha_,
+        "redundancy": selector.redundancy_,
+        "round_size": selector.round_size_,
         "n_rows": moments.n_samples,
         "n_rows_read": 0 if last is None else last.n_rows,
         "n_files": len(reading.data) if last is None else last.n_parts_total,
@@ -152,7 +155,7 @@ def _print(selector: Any, summary: str) -> None:
             details=True,
         )
     )
-    print_new_rounds(console, selector.rounds_)
+    print_new_rounds(console, selector)
     references = "one view" if moments.one_view else f"{moments.n_y} references"
     if moments.classes is not None:
         references = f"{moments.n_y} classes"

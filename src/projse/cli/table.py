@@ -61,7 +61,7 @@ def picks_table(
         columns["margin"] = Column("margin", [decimal(v) for v in selector.margins_])
     if with_pvalues:
         columns["p-value"] = Column("p-value", [scientific(v) for v in selector.pvalues_])
-    if details:
+    if details and selector.round_size_ != 1:  # else every pick is a round of its own
         columns["round"] = Column("round", [str(v) for v in selector.rounds_])
 
     # The correlation is the root of the score, so it is the first to go.
@@ -97,15 +97,14 @@ def print_prose(console: "Console", line: str) -> None:
     console.print(Text(shown(line)), soft_wrap=not console.is_terminal)
 
 
-def print_new_rounds(console: "Console", rounds: Any) -> None:
-    """Say at which picks a new round starts, because the scores jump there."""
-    rounds = np.asarray(rounds)
+def print_new_rounds(console: "Console", selector: Any) -> None:
+    """Say at which picks a new round of several starts, because the scores jump there."""
+    rounds, size = np.asarray(selector.rounds_), selector.round_size_
     starts = [place + 1 for place in np.flatnonzero(np.diff(rounds)) + 1 if rounds[place - 1] > 0]
-    if starts:
+    if starts and size != 1:
         places = ", ".join(str(place) for place in starts)
-        print_prose(
-            console, f"The reference space was used up: a new round starts at pick {places}"
-        )
+        why = "The reference space was used up" if size is None else f"Rounds of {size} picks"
+        print_prose(console, f"{why}: a new round starts at pick {places}")
     console.print()
 
 

@@ -127,9 +127,9 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
             few = rows.X.shape[1] <= AUTO_XX_COLUMNS
             with_xx = few and task.n_conditioned(rows.Y.shape[1]) > 0
             moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
-    return Problem(
-        rows, moments, task.spec, task.complete(float(rows.n_samples), rows.n_samples, spectrum)
-    )
+    plan = task.complete(float(rows.n_samples), rows.n_samples, spectrum)
+    # Scores are compared with scores: the p-values of permuted data are of no use.
+    return Problem(rows, moments, task.spec, replace(plan, degrees=float("nan")))
 
 
 def null_scores(

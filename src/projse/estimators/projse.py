@@ -35,9 +35,14 @@ class ProjSe(
     """Select the candidates that best explain a whole set of references, without repetition.
 
     A candidate's score is the share of it that lies in the space the references span,
-    ``‖P_Y x‖² / ‖x‖²``. The best one is picked, its shadow is taken out of that space, and the
-    next one is picked from what is left. With a kernel on variables the same runs in feature
-    space. Only the span of the references matters: mixing the outputs changes nothing.
+    ``‖P_Y x‖² / ‖x‖²``. The best one is picked, everything is conditioned on it, and the next one
+    is picked from what is left. With a kernel on variables the same runs in feature space.
+
+    By default two ridges keep chance out: on the references (``alpha``), whose directions count
+    less the less of the outputs they carry, and on the conditioning (``redundancy``), so that a
+    pick is taken out all but wholly where there are many rows, and less where there are few.
+    ``ProjSe(10, **projse.PAPER)`` is the paper's form, without ridges: there only the span of the
+    references matters, and mixing the outputs changes nothing.
 
     Parameters
     ----------
@@ -63,13 +68,15 @@ class ProjSe(
         Give variables unit norm before the kernel.
     center_kernel : bool, default=False
         Centre over the variables, in feature space.
-    alpha : float or "auto", default=0.0
-        Ridge on the normalised ``K_YY``: directions that carry little of the outputs count less.
-    redundancy : float or "auto", default=0.0
+    alpha : float or "auto", default="auto"
+        Ridge on the normalised ``K_YY``, given the covariates: directions that carry little of the
+        outputs count less. 0: all directions count alike.
+    redundancy : float or "auto", default="auto"
         With ``round_size=1``, the share of its score that an exact copy of a pick keeps, in
         [0, 1]: 0 takes picks out wholly, 1 ranks variables one by one. In between, everything is
-        conditioned on each pick with a ridge, which overfits less where there are few rows. "auto"
-        gives each pick a share of its own: the less it stands above chance, the more.
+        conditioned on each pick with a ridge, which overfits less where there are few rows; copies
+        of picks wait, and may be picked in the end. "auto" gives each pick a share of its own: the
+        less it stands above chance, the more. It is 0 where rounds are longer.
     rank : int, float or None, default=None
         Keep at most this many leading directions of ``K_YY``, or this share of its trace.
     tol : float or None, default=None
@@ -77,9 +84,9 @@ class ProjSe(
     exhausted : {"residual", "restart", "stop"}, default="residual"
         What happens once the reference space is used up: condition everything on the picks and go
         on with what is left of the references; start again in the same space; or stop.
-    round_size : int, "auto" or None, default=None
+    round_size : int, "auto" or None, default="auto"
         Condition on the picks after this many of them; None: only once the space is used up. "auto"
-        is 1.
+        is 1, and None with ``exhausted="restart"``.
     include : sequence of int or str, default=None
         Come first, in this order, as round 0; everything else is conditioned on them.
     exclude : sequence of int or str, default=None
@@ -102,15 +109,23 @@ class ProjSe(
     selected_ : ndarray of int of shape (n_selected,)
         Indices in the order of selection.
     scores_ : ndarray of shape (n_selected,)
-        Squared projection norm when picked, in [0, 1].
+        Share of the pick, given the picks before it, that the references explain, in [0, 1]: the
+        squared projection norm. Ridges shrink it: with ``alpha`` a candidate that is itself the
+        only output scores ``1 / (1 + alpha)``. So scores compare within a selection, and with
+        others of the same ``alpha_`` and ``redundancy_``.
     correlations_ : ndarray of shape (n_selected,)
         Square roots of the scores.
     margins_ : ndarray of shape (n_selected,)
-        Relative gap to the runner-up; near 0, the order is not decided by the data.
+        Relative gap of the score to the runner-up's; near 0, the order is not decided by the data.
     pvalues_ : ndarray of shape (n_selected,)
-        Of the pick under independence (linear kernel, centred; else NaN). Round 0 has none, nor
-        have weights whose sum is less than half the number of rows: they are no counts.
+        How often the best of as many unrelated candidates would be explained as well, given all
+        picks before it (linear kernel, centred; else NaN). No ridge enters: the picks before are
+        taken out wholly, and all directions of the references count. In rounds of several picks:
+        given the rounds before. Round 0 has none, nor have weights whose sum is less than half the
+        number of rows: they are no counts.
     rounds_ : ndarray of int of shape (n_selected,)
+        0 for ``include``, then 1, 2, … each time everything is conditioned on the picks: with
+        ``round_size=1``, every pick is a round of its own.
     support_ : ndarray of bool of shape (n_features_in_,)
     ranking_ : ndarray of int of shape (n_features_in_,)
         1 for the first pick, 2 for the second, …; all others share the next number.
@@ -131,8 +146,12 @@ class ProjSe(
 
     Notes
     -----
-    Ties are real (with Y = X every first score is 1): among scores within 1e-10 of the best, the
-    lowest index wins. A weight of 2 counts as the row twice, also in the p-values.
+    Ties are real (with Y = X and no ridge every first score is 1): among scores within 1e-10 of the
+    best, the lowest index wins. A weight of 2 counts as the row twice, also in the p-values.
+
+    One view with a ridge factors the kernel matrix of the candidates, of up to 8192 dimensions
+    (columns, or rows where these are fewer and dense and the kernel is linear). The paper's form
+    does without, at any width.
 
     References
     ----------
@@ -164,12 +183,12 @@ class ProjSe(
         center: bool = True,
         scale: bool = True,
         center_kernel: bool = False,
-        alpha: float | str = 0.0,
-        redundancy: float | str = 0.0,
+        alpha: float | str = "auto",
+        redundancy: float | str = "auto",
         rank: int | float | None = None,
         tol: float | None = None,
         exhausted: str = "residual",
-        round_size: int | str | None = None,
+        round_size: int | str | None = "auto",
         include: Any = None,
         exclude: Any = None,
         target_type: str = "auto",

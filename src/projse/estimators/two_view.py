@@ -62,7 +62,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     kernel, degree, coef0, gamma, center, scale, center_kernel
         Kernel between variables; see :class:`ProjSe`.
     alpha, redundancy, rank, tol, exhausted, round_size, significance
-        Of both selections; see :class:`ProjSe`.
+        Of both selections; see :class:`ProjSe`. ``**projse.PAPER`` is the paper's form.
     x_include, y_include, x_exclude, y_exclude : sequence of int or str, default=None
         Columns that come first, and columns that are never picked.
     n_jobs, batch_size
@@ -73,7 +73,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     x_selected_, y_selected_ : ndarray of int
         Indices in the order of selection.
     x_scores_, y_scores_ : ndarray
-        Squared projection norms when picked, in [0, 1].
+        Of the picks, in [0, 1]; see :class:`ProjSe`.
     x_selected_names_, y_selected_names_ : ndarray of str
         Names in the order of selection; x0, x1, … and y0, y1, … where the columns have none.
     x_selector_, y_selector_ : ProjSe
@@ -120,12 +120,12 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         center: bool = True,
         scale: bool = True,
         center_kernel: bool = False,
-        alpha: float | str = 0.0,
-        redundancy: float | str = 0.0,
+        alpha: float | str = "auto",
+        redundancy: float | str = "auto",
         rank: int | float | None = None,
         tol: float | None = None,
         exhausted: str = "residual",
-        round_size: int | str | None = None,
+        round_size: int | str | None = "auto",
         x_include: Any = None,
         y_include: Any = None,
         x_exclude: Any = None,

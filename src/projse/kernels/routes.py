@@ -35,6 +35,10 @@ CHEAP_PRODUCTS = 1 << 28
 """Products of all candidates that take at most this many multiplications are made at once, so that
 more rows can be added to the moments later."""
 
+FACTORED_COLUMNS = 8192
+"""With one view, a reference space of up to this many dimensions is factored: 512 MiB, and the
+cube of it in flops."""
+
 
 @dataclass(frozen=True)
 class KernelSpec:
@@ -135,11 +139,13 @@ def _route(
             "center_kernel=True and covariates do not go together: a mean over the variables has "
             "no meaning for covariates. Use center_kernel=False."
         )
-    if callable(spec.kernel):
-        return Route(_callable_gram(rows, spec, whole_reference, n_covariates), None)
     m, p = rows.X.shape
     one_view = rows.Y is None
     whole_reference = whole_reference and one_view
+    if callable(spec.kernel):
+        if whole_reference:
+            _refuse_wide_reference(p)
+        return Route(_callable_gram(rows, spec, whole_reference, n_covariates), None)
     options: Any = {"n_jobs": n_jobs, "batch_size": batch_size, "progress": progress}
 
     can_qr = spec.is_linear and not n_covariates and (not one_view or whole_reference)
@@ -151,7 +157,10 @@ def _route(
             "solver='qr' needs the linear kernel, no center_kernel, no covariates, and references; "
             "use solver='auto'."
         )
-    if can_qr and (solver == "qr" or (solver == "auto" and fat)):
+    by_qr = can_qr and (solver == "qr" or (solver == "auto" and fat))
+    if whole_reference:
+        _refuse_wide_reference(min(m, p) if by_qr else p)
+    if by_qr:
         rows, spectrum = orthonormal_reference(rows, center=spec.center)
         moments = moments_of(rows, **options)
         return Route(from_moments(moments, spec, rows=rows), None, spectrum)
@@ -179,6 +188,16 @@ def _route(
         n_covariates=n_covariates,
     )
     return Route(gram, moments)
+
+
+def _refuse_wide_reference(n: int) -> None:
+    if n > FACTORED_COLUMNS:
+        raise ValueError(
+            f"With one view (y=None), alpha, redundancy, rank and tol need a factor of the "
+            f"references, which are the candidates: {n} dimensions, {8e-9 * n**2:.1f} GB; it is "
+            f"made for up to {FACTORED_COLUMNS}. Use **projse.PAPER, which needs none (pivoted "
+            "Cholesky), or leave candidates out."
+        )
 
 
 def _callable_gram(

@@ -134,9 +134,15 @@ class ReferenceSpace:
         self.largest: float | None = None
         self.unridged = np.empty(0)
         self.values = np.empty(0)
+        # Ridge and truncation go by the directions of the references, not those of their basis.
+        self.units = plan.spectrum if plan.needs_factor else None
         if gram.n_covariates:
-            n = gram.n_y - gram.n_covariates
-            self.largest = float(np.linalg.eigvalsh(gram.yy[:n, :n])[-1]) if n else 0.0
+            self.conditioning.extend_by_covariates()
+            if plan.needs_factor:
+                self.units = self._units_given_covariates()
+            else:
+                n = gram.n_y - gram.n_covariates
+                self.largest = float(np.linalg.eigvalsh(gram.yy[:n, :n])[-1]) if n else 0.0
 
     def open(self) -> tuple[Deflation, int]:
         """Return the space that is left, for a search, and its dimension."""
@@ -145,11 +151,10 @@ class ReferenceSpace:
             return CholeskyDeflation(conditioning), int((~conditioning.vanished).sum())
         plan, gram = self.plan, self.gram
         K = conditioning.reference()
-        # Ridge and truncation go by the directions of the references, not those of their basis.
-        spectrum = plan.spectrum if plan.needs_factor else None
+        units = self.units
         amplification = conditioning.y_amplification()
-        if spectrum is not None:
-            K = K * np.outer(spectrum, spectrum)
+        if units is not None:
+            K = K * np.outer(units, units)
         kept = factor(
             K,
             alpha=plan.alpha,
@@ -157,7 +162,7 @@ class ReferenceSpace:
             tol=plan.tol,
             eps=gram.eps,
             largest=self.largest,
-            amplification=amplification if spectrum is None else amplification * spectrum,
+            amplification=amplification if units is None else amplification * units,
         )
         if self.largest is None:
             self.largest = kept.largest
@@ -165,7 +170,7 @@ class ReferenceSpace:
         # Coordinates times this are those in an orthonormal basis.
         self.unridged = np.sqrt((kept.values + plan.alpha) / kept.values)
         conditioned = conditioning if conditioning.rank else None
-        F = kept.F if spectrum is None else kept.F * spectrum
+        F = kept.F if units is None else kept.F * units
         R = coordinates(gram, F, conditioned)
         smallest = kept.smallest + plan.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
@@ -174,6 +179,13 @@ class ReferenceSpace:
             relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
         )
         return deflation, kept.rank
+
+    def _units_given_covariates(self) -> Array:
+        """Return what gives the references unit norm once the covariates are taken out of them."""
+        norms = np.diag(self.conditioning.reference())
+        known = norms > 64 * self.gram.eps * self.conditioning.y_amplification() ** 2
+        units: Array = np.where(known, 1 / np.sqrt(np.where(known, norms, 1.0)), 0.0)
+        return units
 
     def _noise(self, F: Array, amplification: Array) -> Array:
         """Root mean square rounding of the coordinates of each candidate."""
@@ -207,8 +219,6 @@ def select(
     selection = Selection()
     eligible = gram.alive.copy()
     eligible[plan.exclude] = False
-    if gram.n_covariates:
-        space.conditioning.extend_by_covariates()
     deflation, rank = space.open()
     selection.reference_rank = rank
     wanted = plan.n_features
@@ -300,6 +310,7 @@ def _select_softly(
     given = GivenPicks(rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
     size = 1 if gram.narrow_x_rows else min(wanted - n_before + 16, SHORTLIST)
     shortlist = Shortlist(conditioning.x_rows, size)
+    needs_rows = plan.redundancy != 1 or not np.isnan(given.degrees)
     eligible = alive.copy()
     first = plan.first if plan.first is not None and eligible[plan.first] else None
     while len(selection.indices) < wanted:
@@ -307,25 +318,20 @@ def _select_softly(
         if pick is None or pick.score <= deflation.floor(pick.index, initial[pick.index]):
             selection.stopped = "exhausted"
             return
-        j = pick.index
-        needed = plan.redundancy != 1 or not np.isnan(given.degrees)
-        if needed and not gram.has_x_rows:
-            if len(selection.indices) + 1 < wanted or plan.significance is not None:
-                selection.stopped = "no products"
-                return
-            needed = False
-        pvalue = float("nan")
-        if needed:
+        j, row = pick.index, None
+        if needs_rows and gram.has_x_rows:
             row = shortlist.row(j, np.where(eligible, soft.scores(), -1.0))
-            place = deflation.R.column(j) * space.unridged
-            pvalue = given.add(j, row, place, pick.n_candidates)
+        elif needs_rows and len(selection.indices) > n_before:
+            selection.stopped = "no products"
+            return
+        place = deflation.R.column(j) * space.unridged
+        pvalue = given.add(j, row, place, pick.n_candidates)
         if plan.significance is not None and not pvalue <= plan.significance:
             selection.stopped = _unconvinced(pvalue)
             return
         selection.add(pick, pvalue, len(selection.indices) - n_before + 1)
         eligible[j] = False
-        if needed:
-            soft.take(j, row)
-            selection.redundancy = soft.redundancy
+        soft.take(j, row)
+        selection.redundancy = soft.redundancy
         if progress is not None:
             progress(len(selection.indices), wanted)

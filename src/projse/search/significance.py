@@ -112,14 +112,14 @@ class GivenPicks:
         self._alone = _GrowingCholesky()
         self._with_references = _GrowingCholesky()
 
-    def add(self, j: int, row: Array, coordinates: Array, n_candidates: int) -> float:
+    def add(self, j: int, row: Array | None, coordinates: Array, n_candidates: int) -> float:
         """Add a pick, and return its p-value.
 
         Parameters
         ----------
         j : int
-        row : ndarray of shape (n_x,)
-            Its row of ``K_XX``.
+        row : ndarray of shape (n_x,) or None
+            Its row of ``K_XX``; the first pick does without.
         coordinates : ndarray of shape (rank,)
             Its coordinates in an orthonormal basis of the reference space.
         n_candidates : int
@@ -127,14 +127,15 @@ class GivenPicks:
         """
         if np.isnan(self.degrees):
             return float("nan")
-        products = row[self._picks]
+        products = np.empty(0) if row is None else row[self._picks]
+        square = 1.0 if row is None else float(row[j])
         degrees = self.degrees - self._alone.rank
         # A pick that lies in the references (and the picks before it) takes a direction of them.
         rank = self.rank - (self._alone.rank - self._with_references.rank)
-        left = self._alone.add(products, row[j], self._rounding)
+        left = self._alone.add(products, square, self._rounding)
         unexplained = self._with_references.add(
             products - self._references @ coordinates,
-            row[j] - coordinates @ coordinates,
+            square - float(coordinates @ coordinates),
             self._rounding,
         )
         self._picks.append(j)

@@ -71,8 +71,8 @@ class SoftConditioning:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.norms > self._vanishing, self._squares / self.norms, 0.0)
 
-    def take(self, j: int, row: Array) -> None:
-        """Condition everything on candidate j, given its row of ``K_XX``."""
+    def take(self, j: int, row: Array | None) -> None:
+        """Condition everything on candidate j, given its row of ``K_XX``; the last does without."""
         A = self._A.rows
         place = self.R.column(j) - A[:, j] @ self._B
         ridge = self._ridge(place, float(self.norms[j]))
@@ -80,6 +80,8 @@ class SoftConditioning:
             self.redundancy = 1.0
             return
         self.redundancy = ridge / (1 + ridge)
+        if row is None:
+            return
         row = row - A[:, j] @ A
         root = np.sqrt(self.norms[j] + ridge)
         a = row / root

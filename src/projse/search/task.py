@@ -85,12 +85,18 @@ class Task:
                 f"include and exclude overlap: {label} is in both; take it out of one of them."
             )
         # To start again in the same space, nothing is conditioned on.
-        one_by_one = p.exhausted != "restart"
+        conditions = p.exhausted != "restart"
+        round_size = p.round_size
+        if round_size == "auto":
+            round_size = 1 if conditions else None
+        redundancy = p.redundancy
+        if redundancy == "auto":
+            redundancy = None if conditions and round_size == 1 else 0.0
         plan = Plan(
             n_features=_number(p.n_features_to_select, n_x, include.size, exclude.size),
             exhausted=p.exhausted,
-            round_size=(1 if one_by_one else None) if p.round_size == "auto" else p.round_size,
-            redundancy=(None if one_by_one else 0.0) if p.redundancy == "auto" else p.redundancy,
+            round_size=round_size,
+            redundancy=redundancy,
             include=include,
             exclude=exclude,
             alpha=ALPHA if p.alpha == "auto" else p.alpha,
@@ -142,11 +148,14 @@ class Task:
         else:
             needed = self.n_conditioned(n_y) > 0
         if needed and self.n_x > KEPT_COLUMNS:
+            # Without a factor, one view needs rows of the products only, and makes them from rows.
+            remedy = " with **projse.PAPER"
+            if not self.plan.one_view:
+                remedy = ", or use **projse.PAPER with exhausted='stop'"
             raise ProductsMissingError(
                 f"This selection needs the products of {self.n_x} candidates with each other, "
                 f"{8e-9 * self.n_x**2:.1f} GB; they are kept for up to {KEPT_COLUMNS} candidates. "
-                "Ask for fewer variables, use exhausted='stop', leave candidates out, or fit rows "
-                "in memory."
+                f"Leave candidates out, or fit rows in memory{remedy}."
             )
         return needed
 
