@@ -10,10 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.selector import RowSelector
-from projse.exceptions import ProductsMissingError, ProductsMissingWarning, RankExhaustedWarning
-from projse.moments.check import check_moments
+from projse.exceptions import (
+    ProductsMissingError,
+    ProductsMissingWarning,
+    RankExhaustedWarning,
+    UnreliableSelectionWarning,
+)
 from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Outcome, Task
 from projse.sources.encode_targets import warn_many_classes
@@ -52,12 +57,8 @@ class FitMomentsMixin(RowSelector):
         self : object
         """
         check_parameters(self)
-        if not isinstance(moments, Moments):
-            raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
-        try:
-            check_moments(moments, definite=False)
-        except ValueError as error:
-            raise ValueError(f"moments cannot be those of any rows: {error}.") from error
+        check_given(moments)
+        refuse_qr(self)
         if moments.n_samples < 2:
             raise ValueError(
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
@@ -122,7 +123,9 @@ class FitMomentsMixin(RowSelector):
         """Resolve the parameters against the columns that are remembered."""
         return Task.of(self, self.n_features_in_, self._feature_names(), one_view)
 
-    def _refuse_callable_kernel(self) -> None:
+    def _refuse_need_of_rows(self) -> None:
+        """Refuse what cannot be done from sums."""
+        refuse_qr(self, "use solver='auto', or fit, which has all rows at once")
         if callable(self.kernel):
             raise ValueError(
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
@@ -155,6 +158,8 @@ class FitMomentsMixin(RowSelector):
         self.round_size_ = plan.round_size
         if quiet:
             return
+        for doubt in outcome.doubts:
+            warn_caller(doubt, UnreliableSelectionWarning)
         asked = outcome.plan.significance is None
         if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
             why, kind = "nothing that is left adds to them", RankExhaustedWarning

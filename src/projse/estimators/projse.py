@@ -258,7 +258,7 @@ class ProjSe(
         self : object
         """
         check_parameters(self)
-        self._refuse_callable_kernel()
+        self._refuse_need_of_rows()
         with all_or_nothing(self):
             first = not hasattr(self, "moments_")
             if first and hasattr(self, "selected_"):

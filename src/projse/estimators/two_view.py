@@ -353,8 +353,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _selectors(self) -> tuple[ProjSe, ProjSe]:
         wanted = self.n_features_to_select
-        if isinstance(wanted, list | tuple):
-            if len(wanted) != 2:
+        if isinstance(wanted, list | tuple | np.ndarray):
+            if np.shape(wanted) != (2,):
                 raise ValueError(
                     f"n_features_to_select={wanted!r} must be one number or a pair (n_x, n_y)."
                 )

@@ -21,7 +21,7 @@ from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDefla
 from projse.search.factor import factor
 from projse.search.greedy import Pick, greedy
 from projse.search.shortlist import Shortlist
-from projse.search.significance import GivenPicks, selection_pvalue
+from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
 from projse.search.soft import SoftConditioning
 
 Array = NDArray[Any]
@@ -55,6 +55,8 @@ class Plan:
         Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
     significance : float or None
         Stop at the first p-value above this.
+    tie_order : ndarray of int of shape (n_x,) or None
+        Among tied candidates the one with the lowest number here wins; None: the lowest index.
     """
 
     n_features: int | None
@@ -70,6 +72,7 @@ class Plan:
     spectrum: Array | None = None
     degrees: float = float("nan")
     significance: float | None = None
+    tie_order: Array | None = None
 
     @property
     def needs_factor(self) -> bool:
@@ -91,7 +94,11 @@ class Plan:
 
 @dataclass
 class Selection:
-    """Picks in order, with what is known about each."""
+    """Picks in order, with what is known about each.
+
+    ``reference_rank`` is that of the references once covariates, of dimension ``n_conditioned``,
+    are taken out. ``all_tied``: the first pick that was free scored no more than any other.
+    """
 
     indices: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
@@ -99,10 +106,14 @@ class Selection:
     pvalues: list[float] = field(default_factory=list)
     rounds: list[int] = field(default_factory=list)
     reference_rank: int = 0
+    n_conditioned: int = 0
     stopped: str = ""
+    all_tied: bool = False
 
     def add(self, pick: Pick, pvalue: float, round_number: int) -> None:
         """Record a pick."""
+        if round_number == 1 and 1 not in self.rounds:
+            self.all_tied = 1 < pick.n_tied == pick.n_candidates
         self.indices.append(pick.index)
         self.scores.append(pick.score)
         self.margins.append(pick.margin)
@@ -197,6 +208,7 @@ def select(
         space.conditioning.extend_by_covariates()
     deflation, rank = space.open()
     selection.reference_rank = rank
+    selection.n_conditioned = space.conditioning.rank
     wanted = plan.n_features
     if plan.include.size:
         for pick in greedy(deflation, eligible, forced=plan.include):
@@ -218,10 +230,14 @@ def select(
         round_number += 1
         limit = min(rank, wanted - len(selection.indices), plan.round_size or rank)
         degrees = plan.degrees - space.conditioning.rank
-        picks = greedy(deflation, eligible)
+        picks = greedy(deflation, eligible, tie_order=plan.tie_order)
+        plain = PlainScores(rank)
         taken = 0
         for pick in islice(picks, limit):
-            pvalue = selection_pvalue(pick.score, rank, taken, pick.n_candidates, degrees)
+            score = pick.score
+            if plan.alpha and isinstance(deflation, ProjectedDeflation):
+                score = plain.add(deflation.R.column(pick.index) * space.unridged)
+            pvalue = selection_pvalue(score, rank, taken, pick.n_candidates, degrees)
             if plan.significance is not None:
                 # In a space that picks were taken out of, one of several variables behind the same
                 # outputs may look like chance; given those picks, it does not. So there it is
@@ -287,7 +303,7 @@ def _select_softly(
     shortlist = Shortlist(conditioning.x_rows, size)
     eligible = alive.copy()
     while len(selection.indices) < wanted:
-        pick = soft.best(eligible)
+        pick = soft.best(eligible, plan.tie_order)
         if pick is None or pick.score <= deflation.floor(pick.index, initial[pick.index]):
             selection.stopped = "exhausted"
             return

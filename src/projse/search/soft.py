@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from projse.search.coordinates import Coordinates
 from projse.search.deflation import GrowingRows
-from projse.search.greedy import REFRESH, TIE, Pick
+from projse.search.greedy import REFRESH, TIE, Pick, first_of
 
 Array = NDArray[Any]
 
@@ -99,7 +99,7 @@ class SoftConditioning:
             out[columns] += np.einsum("ij,ij->j", inner, inner)
         return out
 
-    def best(self, eligible: NDArray[np.bool_]) -> Pick | None:
+    def best(self, eligible: NDArray[np.bool_], tie_order: Array | None = None) -> Pick | None:
         """Return the best of the eligible candidates by the tie rule; None where all score 0."""
         scores = np.where(eligible, self.scores(), -1.0)
         top = float(scores.max(initial=-1.0))
@@ -111,9 +111,9 @@ class SoftConditioning:
         if not top > 0.0:
             return None
         self._reference = max(self._reference, top)
-        j = int(np.argmax(scores >= top * (1 - TIE)))
+        j, n_tied = first_of(scores >= top * (1 - TIE), tie_order)
         score = float(scores[j])
         scores[j] = 0.0
         runner_up = max(float(scores.max(initial=0.0)), 0.0)
         margin = max(score - runner_up, 0.0) / score
-        return Pick(j, min(score, 1.0), margin, int(np.count_nonzero(eligible)))
+        return Pick(j, min(score, 1.0), margin, int(np.count_nonzero(eligible)), n_tied)
