@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.stats
 from agreement import fit
+from marks import arbitrary_picks
 from planted import PICKS, planted, planted_labels
 from sklearn.base import clone
 from variants import slow
@@ -116,6 +117,7 @@ FORMS = {
 }
 
 
+@arbitrary_picks
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("form", FORMS)
 def test_it_equals_a_loop_of_fits_for_all_kinds_of_data(seed, form, kernel):

@@ -16,6 +16,7 @@ from projse import Moments, ProjSe, StabilityProjSe
 from projse.exceptions import NothingSelectedWarning, RankExhaustedWarning
 from projse.metrics import nogueira_stability, pearson_stability
 from projse.moments.resample import deal, draw_counts
+from projse.search.rounds import Selection
 
 
 def no_repetitions(estimator):
@@ -191,10 +192,9 @@ def test_resamples_that_select_nothing_agree_with_none(seed):
     X, Y = planted(seed, n_samples=60, n_features=6)
     model = stable(2, blocks=10).fit(X, Y)
     pairs = zip(model.selections_, model.relevances_, strict=True)
-    fits = [(picks, relevances[picks]) for picks, relevances in pairs]
+    fits = [Selection(picks.tolist(), relevances[picks].tolist()) for picks, relevances in pairs]
     assert_allclose(model.relevance_stability_, pearson_stability(model.relevances_))
-    nothing = (np.empty(0, dtype=int), np.empty(0))
-    model._store([*fits[:20], *[nothing] * 10])
+    model._store([*fits[:20], *[Selection()] * 10])
     rest = pearson_stability(model.relevances_[:20])
     assert_allclose(model.relevance_stability_, rest * (20 * 19) / (30 * 29))
     assert np.isfinite(model.relevance_stability_path_).all()

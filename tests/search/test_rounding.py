@@ -9,8 +9,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import ROUTES, fit
+from marks import arbitrary_picks
 
 from projse import ProjSe
+
+pytestmark = arbitrary_picks  # degenerate data are what these tests are about
 
 extended = pytest.mark.skipif(
     np.finfo(np.longdouble).eps > 1e-18, reason="long double is no wider than double here"

@@ -19,6 +19,7 @@ from projse.exceptions import (
     RankExhaustedWarning,
     UnreliableSelectionWarning,
 )
+from projse.moments.leverage import on_few_rows
 from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Outcome, Task
 from projse.sources.encode_targets import warn_many_classes
@@ -118,6 +119,22 @@ class FitMomentsMixin(RowSelector):
         outcome = self._task(rows.Y is None).on_rows(rows)
         self._keep_moments(outcome.moments)
         self._store(outcome, quiet=True)
+
+    def _warn_few_rows(self, rows: Rows, moments: Moments | None, label: str = "X") -> None:
+        """Warn of picks that a row or two make up."""
+        picks = self.selected_[self.rounds_ > 0]
+        few = picks[on_few_rows(rows, picks, center=self.center, moments=moments)]
+        if not few.size:
+            return
+        names = rows.feature_names
+        listed = [repr(names[j]) if names else str(j) for j in few[:5].tolist()]
+        more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+        warn_caller(
+            f"Of column(s) {', '.join(listed)}{more} of {label}, a single row makes up more than a "
+            f"third: these picks rest on one or two of {rows.n_samples} rows, and will hardly hold "
+            "for others. Look at those rows, or leave such columns out with exclude.",
+            UnreliableSelectionWarning,
+        )
 
     def _task(self, one_view: bool) -> Task:
         """Resolve the parameters against the columns that are remembered."""

@@ -197,6 +197,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 self.moments_ = self._moments(X, Y, sample_weight, x_names, y_names)
                 moments = self._select(self.moments_, x_selector, y_selector)
+                self._warn_few_rows(X, Y, sample_weight, x_selector, y_selector)
             self._store(x_selector, y_selector, moments)
         return self
 
@@ -407,6 +408,16 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         x_selector.fit_moments(moments)
         y_selector.fit_moments(swapped(moments))
         return restricted(moments, x_selector.selected_, y_selector.selected_)
+
+    def _warn_few_rows(
+        self, X: Any, Y: Any, sample_weight: Any, x_selector: ProjSe, y_selector: ProjSe
+    ) -> None:
+        """Warn of picks on either side that a row or two make up."""
+        views = (("X", X, x_selector), ("Y", Y, y_selector))
+        for label, view, selector in views:
+            names = selector._feature_names()
+            rows = make_rows(view, None, sample_weight, feature_names=names)
+            selector._warn_few_rows(rows, selector.moments_, label)
 
     def _store(self, x_selector: ProjSe, y_selector: ProjSe, moments: Moments) -> None:
         self.x_selector_, self.y_selector_ = x_selector, y_selector
