@@ -126,12 +126,12 @@ class FitMomentsMixin(RowSelector):
         few = picks[on_few_rows(rows, picks, center=self.center, moments=moments)]
         if not few.size:
             return
-        names = rows.feature_names
+        names, n_rows = rows.feature_names, rows.counted().n_samples
         listed = [repr(names[j]) if names else str(j) for j in few[:5].tolist()]
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
         warn_caller(
             f"Of column(s) {', '.join(listed)}{more} of {label}, a single row makes up more than a "
-            f"third: these picks rest on one or two of {rows.n_samples} rows, and will hardly hold "
+            f"third: these picks rest on one or two of {n_rows} rows, and will hardly hold "
             "for others. Look at those rows, or leave such columns out with exclude.",
             UnreliableSelectionWarning,
         )

@@ -21,6 +21,9 @@ Array = NDArray[Any]
 HIGH = 1 / 3
 """Leverage above this: three rows that stand out alike have less each, one or two have more."""
 
+MIN_ROWS = 20
+"""One or two rows are few only among so many."""
+
 CHANCE = 1e-6
 """Of normal columns at most this share has a row of high leverage: with few rows, more is asked."""
 
@@ -35,7 +38,7 @@ with one that has a third of it, others show two thirds."""
 def on_few_rows(
     rows: Rows, columns: Array, *, center: bool, moments: Moments | None = None
 ) -> NDArray[np.bool_]:
-    """Tell which columns of X have more than a third of their squares in one row, and not by chance.
+    """Tell which columns of X have a third of their squares in one row, or more, not by chance.
 
     Parameters
     ----------
@@ -54,7 +57,7 @@ def on_few_rows(
     found = np.zeros(len(columns), dtype=bool)
     rows = rows.counted()
     m = rows.n_samples
-    if m < 3 or not len(columns):
+    if m < MIN_ROWS or not len(columns):
         return found
     suspects = np.ones(len(columns), dtype=bool)
     if moments is not None and m > 4 * SAMPLE_ROWS:
