@@ -69,7 +69,7 @@ class ProjSe(
         With ``round_size=1``, the share of its score that an exact copy of a pick keeps, in
         [0, 1]: 0 takes picks out wholly, 1 ranks variables one by one. In between, everything is
         conditioned on each pick with a ridge, which overfits less where there are few rows. "auto"
-        goes by the number of rows.
+        goes by the number of rows. With other rounds it would do nothing: above 0 it is refused.
     rank : int, float or None, default=None
         Keep at most this many leading directions of ``K_YY``, or this share of its trace.
     tol : float or None, default=None
@@ -95,7 +95,8 @@ class ProjSe(
         Rows handled at a time; None fits them to the cache.
     solver : {"auto", "gram", "qr"}, default="auto"
         "gram" factors the Gram matrix of the references; "qr" factors the references themselves,
-        which keeps directions that a Gram matrix loses; "auto" chooses.
+        which keeps directions that a Gram matrix loses and needs their rows in memory; "auto"
+        chooses.
 
     Attributes
     ----------
@@ -117,7 +118,7 @@ class ProjSe(
     alpha_ : float
         What ``alpha`` came to.
     redundancy_ : float
-        What ``redundancy`` came to.
+        What ``redundancy`` came to; 0 where picks are not conditioned on one by one.
     round_size_ : int or None
         What ``round_size`` came to.
     reference_rank_ : int
@@ -133,6 +134,11 @@ class ProjSe(
     -----
     Ties are real (with Y = X every first score is 1): among scores within 1e-10 of the best, the
     lowest index wins. A weight of 2 counts as the row twice, also in the p-values.
+
+    Where the data cannot carry the answer, an
+    :class:`~projse.exceptions.UnreliableSelectionWarning` says so: the references fill the space of
+    the rows and every score is 1; all first scores are tied; a single row makes up more than a
+    third of a pick. The last is told from rows in memory: moments do not hold it.
 
     References
     ----------
