@@ -16,6 +16,7 @@ __all__ = [
     "RechunkWarning",
     "SourceError",
     "StateError",
+    "UnreliableSelectionWarning",
 ]
 
 
@@ -33,6 +34,10 @@ class PrecisionLossWarning(UserWarning):
 
 class NothingSelectedWarning(UserWarning):
     """No variable was selected: ``transform`` will return no column."""
+
+
+class UnreliableSelectionWarning(UserWarning):
+    """The data cannot carry the answer: picks are by column order, or rest on very few rows."""
 
 
 class ManyClassesWarning(UserWarning):

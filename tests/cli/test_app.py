@@ -6,6 +6,7 @@ import re
 import sys
 
 import pytest
+from marks import arbitrary_picks
 from processes import COMMAND, Command, Done, run, run_python
 from variants import slow
 
@@ -81,6 +82,7 @@ def test_demo_in_a_pipe_has_no_escape_sequences(demo: Done) -> None:
     assert "\x1b" not in demo.stdout
 
 
+@arbitrary_picks
 def test_demo_agrees_with_the_estimator(demo: Done) -> None:
     from sklearn.datasets import load_digits
 

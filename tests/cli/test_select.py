@@ -373,3 +373,22 @@ def test_the_session_in_the_readme_is_real(tmp_path):
         assert done.returncode == 0, done.stderr
         lines = [line.rstrip() for line in without_times(done.stdout).splitlines()]
         assert lines == without_times(shown).rstrip().splitlines()
+
+
+@pytest.mark.parametrize("data", ["{}", "{}/*", "{}/*.csv", "{}/../**/*.csv", "{}/../d*", "{}/.."])
+def test_picks_are_not_written_among_the_data(seed, command, failure, tmp_path, data):
+    folder = tmp_path / "days"
+    folder.mkdir()
+    pacsv.write_csv(table(seed), folder / "day.csv")
+    data = data.format(folder)
+    error = failure("select", data, "-t", "y_*", "--csv", folder / "picks.csv")
+    assert "picks.csv would lie among the data" in error
+    assert "another folder" in error
+    assert not (folder / "picks.csv").exists()
+    (folder / ".hidden").mkdir()
+    beside = (folder / "picks.txt", folder / "_picks.csv", folder / ".hidden" / "picks.csv")
+    elsewhere = tmp_path.parent / f"{tmp_path.name}-picks.csv"
+    beside = [place for place in beside if not data.endswith(("*", "*.csv"))]
+    for place in (*beside, elsewhere):
+        assert command("select", data, "-t", "y_*", "--csv", place).returncode == 0
+        assert command("select", data, "-t", "y_*").returncode == 0, "and it can be read again"

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.stats
 from agreement import fit
+from marks import arbitrary_picks
 from paper import FORMS, in_form, paper_form
 from planted import PICKS, planted, planted_labels
 from sklearn.base import clone
@@ -118,6 +119,7 @@ KINDS = {
 }
 
 
+@arbitrary_picks
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", FORMS)

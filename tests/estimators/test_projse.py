@@ -11,6 +11,7 @@ import pytest
 import scipy.sparse as sp
 import sklearn
 from agreement import check, quietly
+from marks import arbitrary_picks
 from planted import PICKS, planted, planted_labels
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -219,6 +220,7 @@ def arrays_in(value):
             yield from arrays_in(part)
 
 
+@arbitrary_picks
 def test_pickles_round_trip_and_do_not_grow_with_the_rows():
     few, many = routes(500), routes(50_000)
     for name, selector in many.items():

@@ -9,11 +9,14 @@ from agreement import ONE_VIEW, ROUTES, Agreement, as_is, check, fit
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from marks import arbitrary_picks
 from paper import FORMS, paper_form
 from variants import slow
 
 import projse.kernels.linear_gram
 from projse import Moments, ProjSe
+
+pytestmark = arbitrary_picks  # degenerate data are what these tests are about
 
 some = settings(deadline=None, max_examples=60)
 seeds = st.integers(0, 2**32 - 1)

@@ -5,12 +5,22 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from planted import planted
 from sklearn.linear_model import Ridge
 
-from projse import Moments, ProjSe, ProjSeCV, TwoViewProjSe, block_moments, subspace_correlation
+from projse import (
+    Moments,
+    ProjSe,
+    ProjSeCV,
+    TwoViewProjSe,
+    block_moments,
+    moments_from,
+    subspace_correlation,
+)
 from projse.exceptions import ManyClassesWarning, PrecisionLossWarning
 
 
@@ -101,3 +111,54 @@ def test_whole_numbers_are_warned_of_wherever_they_become_classes(seed):
     with pytest.warns(ManyClassesWarning):
         block_moments(X.astype(float), X[:, 0], 4)
     assert subspace_correlation(X, X[:, 0].astype(float))[0] == pytest.approx(1)
+
+
+def test_whole_numbers_of_a_source_are_warned_of(seed, tmp_path):
+    X = np.random.default_rng(seed).integers(0, 1000, size=(60, 3))
+    path = tmp_path / "rows.csv"
+    pd.DataFrame(X, columns=["a", "b", "y"]).to_csv(path, index=False)
+    with pytest.warns(ManyClassesWarning, match="target_type='continuous'") as seen:
+        moments = moments_from(path, targets="y")
+    assert moments.classes is not None
+    assert len(seen) == 1
+    assert seen[0].filename == __file__
+    # Nothing is in doubt where the user has said what y is.
+    assert moments_from(path, class_target="y").classes is not None
+    assert moments_from(path, targets="y", target_type="continuous").classes is None
+    with pytest.warns(ManyClassesWarning) as seen:
+        ProjSe(1).fit_source(path, targets="y")
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize(
+    "pair", [np.array([2, 3]), np.array([0.3, 0.5]), np.array([2, None]), [2, 3], (2, 3)]
+)
+def test_a_pair_of_numbers_may_be_an_array(seed, pair):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(60, 8)), rng.normal(size=(60, 6))
+    want = TwoViewProjSe(tuple(np.asarray(pair).tolist())).fit(X, Y)
+    model = TwoViewProjSe(pair).fit(X, Y)
+    assert model.x_selected_.tolist() == want.x_selected_.tolist()
+    assert model.y_selected_.tolist() == want.y_selected_.tolist()
+    for bad in (np.array([2, 3, 4]), np.array([[2, 3]]), np.array([2])):
+        with pytest.raises(ValueError, match=r"must be one number or a pair"):
+            TwoViewProjSe(bad).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "named"),
+    [
+        ({"round_size": None}, "round_size=None"),
+        ({"round_size": 3}, "round_size=3"),
+        ({"round_size": "auto", "exhausted": "restart"}, "exhausted='restart'"),
+    ],
+)
+def test_a_redundancy_that_does_nothing_is_refused_or_none(seed, rounds, named):
+    X, Y = planted(seed)
+    for redundancy in (0.2, 1.0, 1):
+        with pytest.raises(ValueError, match=rf"redundancy={redundancy} .*{named}.*round_size=1"):
+            ProjSe(2, redundancy=redundancy, **rounds).fit(X, Y)
+    for redundancy in ("auto", 0.0, 0):
+        assert ProjSe(2, redundancy=redundancy, **rounds).fit(X, Y).redundancy_ == 0.0
+    assert ProjSe(2, redundancy=0.2, round_size=1).fit(X, Y).redundancy_ == 0.2
+    assert ProjSe(2, redundancy=0.2, round_size="auto").fit(X, Y).redundancy_ == 0.2

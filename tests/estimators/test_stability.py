@@ -12,10 +12,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from projse import Moments, ProjSe, StabilityProjSe
-from projse.exceptions import NothingSelectedWarning, RankExhaustedWarning
+from projse import PAPER, Moments, ProjSe, StabilityProjSe
+from projse.exceptions import (
+    NothingSelectedWarning,
+    RankExhaustedWarning,
+    UnreliableSelectionWarning,
+)
 from projse.metrics import nogueira_stability, pearson_stability
 from projse.moments.resample import deal, draw_counts
+from projse.search.rounds import Selection
+
+AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
 
 
 def no_repetitions(estimator):
@@ -191,10 +198,9 @@ def test_resamples_that_select_nothing_agree_with_none(seed):
     X, Y = planted(seed, n_samples=60, n_features=6)
     model = stable(2, blocks=10).fit(X, Y)
     pairs = zip(model.selections_, model.relevances_, strict=True)
-    fits = [(picks, relevances[picks]) for picks, relevances in pairs]
+    fits = [Selection(picks.tolist(), relevances[picks].tolist()) for picks, relevances in pairs]
     assert_allclose(model.relevance_stability_, pearson_stability(model.relevances_))
-    nothing = (np.empty(0, dtype=int), np.empty(0))
-    model._store([*fits[:20], *[nothing] * 10])
+    model._store([*fits[:20], *[Selection()] * 10])
     rest = pearson_stability(model.relevances_[:20])
     assert_allclose(model.relevance_stability_, rest * (20 * 19) / (30 * 29))
     assert np.isfinite(model.relevance_stability_path_).all()
@@ -282,3 +288,61 @@ def test_bad_moments(seed):
     X, Y = planted(seed)
     with pytest.raises(ValueError, match="two or more"):
         stable().fit_moments([Moments.from_arrays(X, Y)])
+
+
+# Ties, and resamples of nothing
+
+WAYS = {"rows": None, "blocks": 20}
+
+
+@pytest.mark.parametrize("blocks", WAYS.values(), ids=WAYS)
+def test_picks_by_column_order_are_not_stable(seed, blocks):
+    """With more outputs than rows every score is 1: whatever is picked is picked for nothing."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(60, 300)), rng.normal(size=(60, 100))
+    model = StabilityProjSe(ProjSe(1, **PAPER), 50, random_state=seed, blocks=blocks)
+    with (
+        pytest.warns(NothingSelectedWarning),
+        pytest.warns(UnreliableSelectionWarning, match=r"In 50 of 50 resamples: y has rank \d+"),
+    ):
+        model.fit(X, Y)
+    assert model.selection_frequencies_.max() < 0.2
+    assert model.stability_ < 0.1
+    assert not model.selected_.size
+
+
+@pytest.mark.parametrize("blocks", WAYS.values(), ids=WAYS)
+@pytest.mark.parametrize("options", [PAPER, AUTO], ids=["paper", "auto"])
+def test_equal_columns_take_turns(seed, blocks, options):
+    X, Y = planted(seed)
+    X = np.hstack([X, X[:, [PICKS[0]]]])
+    model = StabilityProjSe(ProjSe(1, **options), 200, random_state=seed, blocks=blocks)
+    with pytest.warns(NothingSelectedWarning):
+        model.fit(X, Y)
+    both = model.selection_frequencies_[[PICKS[0], -1]]
+    assert both.sum() > 0.9
+    assert both.min() > 0.25 * both.sum()
+    again = StabilityProjSe(ProjSe(1, **options), 200, random_state=seed, blocks=blocks)
+    with pytest.warns(NothingSelectedWarning):
+        assert_array_equal(again.fit(X, Y).selections_, model.selections_)
+
+
+@pytest.mark.parametrize("blocks", [None, 10])
+@pytest.mark.parametrize("side", ["X", "y"])
+@pytest.mark.parametrize("n", [1, "auto"])
+def test_a_resample_without_spread_selects_nothing(seed, blocks, side, n):
+    rng = np.random.default_rng(seed)
+    X, groups = rng.normal(size=(200, 4)), np.repeat(np.arange(10), 20)
+    Y = X[:, [0]] + 0.1 * rng.normal(size=(200, 2))
+    changed = X if side == "X" else Y
+    changed[groups < 5] = 1.0
+    options = {"blocks": blocks, "threshold": 0.1, "random_state": seed}
+    model = StabilityProjSe(ProjSe(n), 60, 0.1, **options)  # a resample is a group
+    model.fit(X, Y, groups=groups)
+    empty = (model.selections_ < 0).all(axis=1)
+    assert empty.any()
+    assert not empty.all()
+    assert model.selected_[0] == 0
+    changed[:] = 1.0
+    with pytest.raises(ValueError, match="X or y is constant in all of them"):
+        model.fit(X, Y, groups=groups)

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from agreement import check
+from marks import arbitrary_picks
 from numpy.testing import assert_allclose
 from sklearn import config_context
 from sklearn.base import clone
@@ -127,6 +128,7 @@ def test_first_correlation_is_that_of_scikit_learn(seed):
     assert_allclose(model.canonical_correlations_[0], want, rtol=1e-6)
 
 
+@arbitrary_picks
 def test_deficient_and_nearly_constant_variables_give_no_nan(seed):
     rng = np.random.default_rng(seed)
     X, Y = two_views(seed)
@@ -149,6 +151,7 @@ def test_deficient_and_nearly_constant_variables_give_no_nan(seed):
     )
 
 
+@arbitrary_picks
 def test_fat_views_go_by_the_rows(seed):
     rng = np.random.default_rng(seed)
     shared = rng.normal(size=(40, 2))
@@ -255,6 +258,7 @@ def pairs_come_out(estimator):
     return dict.fromkeys(names, why)
 
 
+@arbitrary_picks
 @parametrize_with_checks([WithASecondView(1)], expected_failed_checks=pairs_come_out)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

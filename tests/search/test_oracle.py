@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 from agreement import ONE_VIEW, ROUTES, Agreement
+from marks import arbitrary_picks
 from oracle import (
     FAMILIES,
     by_fit,
@@ -22,6 +23,8 @@ import projse.search.coordinates
 import projse.search.deflation
 import projse.search.greedy
 from projse.projectors import select_by_projectors
+
+pytestmark = arbitrary_picks  # degenerate data are part of what is drawn
 
 
 def by_all_routes(X, Y, family, center):

@@ -9,7 +9,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from agreement import ROUTES, fit
+from marks import arbitrary_picks
 from paper import paper_form
+
+pytestmark = arbitrary_picks  # degenerate data are what these tests are about
 
 extended = pytest.mark.skipif(
     np.finfo(np.longdouble).eps > 1e-18, reason="long double is no wider than double here"

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 import scipy.stats
 from agreement import ROUTES, Agreement, check, fit
+from marks import arbitrary_picks
 from paper import FORMS, paper_form
 from sklearn.linear_model import LinearRegression
 from threadpoolctl import threadpool_limits
@@ -215,6 +216,7 @@ def test_combinations_of_picks_are_never_picked(seed, route, round_size):
     assert sorted(got.selected_ % 9) == list(range(9))
 
 
+@arbitrary_picks
 def test_rounding_is_never_picked(seed):
     """Small whole numbers: what is left of them is either nothing or a good deal."""
     rng = np.random.default_rng([seed, 20])

@@ -16,6 +16,7 @@ from variants import slow
 
 from projse import PAPER, Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
+from projse.search.significance import selection_pvalue
 
 FALSE_ALARM = 1e-8
 """Probability that one bound fails by chance."""
@@ -236,3 +237,60 @@ def test_weights_that_are_no_counts_have_no_pvalues(seed, route):
     plain = route(ProjSe(3), X, Y, shares)
     assert plain.selected_.tolist() == route(ProjSe(3), X, Y, weight).selected_.tolist()
     assert np.isnan(plain.pvalues_).all()
+
+
+# With a ridge
+
+HARD = {"redundancy": 0.0}
+
+
+def projected(X, Y, picks):
+    """Scores of the picks of one round without a ridge, by explicit bases."""
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    Q = np.linalg.svd(Y, full_matrices=False)[0]
+    R, scores = Q.T @ (X / np.linalg.norm(X, axis=0)), []
+    for j in picks:
+        scores.append(R[:, j] @ R[:, j])
+        q = R[:, j] / np.linalg.norm(R[:, j])
+        R = R - np.outer(q, q @ R)
+    return scores
+
+
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+@pytest.mark.parametrize("solver", ["gram", "qr"])
+def test_pvalues_with_a_ridge_are_those_of_the_projection(seed, alpha, solver):
+    rng = np.random.default_rng([seed, 20])
+    X, Y = rng.normal(size=(60, 12)), odd_references(rng, 60, 5)
+    model = ProjSe(5, alpha=alpha, round_size=None, solver=solver, **HARD).fit(X, Y)
+    scores = projected(X, Y, model.selected_)
+    expected = [selection_pvalue(s, 5, t, 12 - t, 59) for t, s in enumerate(scores)]
+    np.testing.assert_allclose(model.pvalues_, expected, rtol=1e-6)
+    assert (np.array(scores) > model.scores_).all(), "the ridge takes something from a score"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("round_size", [None, 1])
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_pvalues_of_one_candidate_are_uniform_under_the_null_with_a_ridge(seed, alpha, round_size):
+    rng = np.random.default_rng([seed, 21])
+    options = {"alpha": alpha, "round_size": round_size, **HARD}
+    pvalues = []
+    for _ in range(600):
+        X, Y = rng.normal(size=(40, 1)) + 3.0, odd_references(rng, 40, 4)
+        pvalues.append(ProjSe(1, **options).fit(X, Y).pvalues_[0])
+    assert scipy.stats.kstest(pvalues, "uniform").pvalue > FALSE_ALARM
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("round_size", [None, 1])
+@pytest.mark.parametrize("alpha", [0.1, 1.0])
+def test_pvalues_with_a_ridge_are_on_the_safe_side_under_the_null(seed, alpha, round_size):
+    """The best with the ridge is not better without it than the best without it."""
+    rng = np.random.default_rng([seed, 22])
+    options = {"alpha": alpha, "round_size": round_size, **HARD}
+    pvalues = []
+    for _ in range(400):
+        X, Y = rng.normal(size=(40, 10)), odd_references(rng, 40, 4)
+        pvalues.append(ProjSe(5, **options).fit(X, Y).pvalues_)
+    for t, column in enumerate(np.transpose(pvalues)):
+        assert scipy.stats.kstest(column, "uniform", alternative="greater").pvalue > FALSE_ALARM, t

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+from marks import arbitrary_picks
 from numpy.testing import assert_allclose, assert_array_equal
 from paper import paper_form
 from scipy import stats
@@ -100,6 +101,7 @@ def test_weights_count_as_repetitions(seed):
     assert_allclose(weighted.redundancy_, repeated.redundancy_)
 
 
+@arbitrary_picks
 @pytest.mark.parametrize("redundancy", [0.05, 0.5, 0.8])
 def test_a_copy_of_a_pick_keeps_its_share_of_the_score(seed, redundancy):
     rng = np.random.default_rng(seed)

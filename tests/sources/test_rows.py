@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from agreement import check, fit
+from marks import arbitrary_picks
 from numpy.testing import assert_equal
 from planted import planted, planted_labels
 from sklearn.base import clone
@@ -119,6 +120,7 @@ def test_form(seed, form, where):
     )
 
 
+@arbitrary_picks
 @pytest.mark.parametrize("form", FORMS)
 def test_form_with_one_view_and_with_a_factored_reference(seed, form):
     X, Y = problem(seed)

@@ -15,6 +15,7 @@ from projse.moments.sums import Moments
 def build(reading: Reading, output: Path, jobs: int | None) -> None:
     """Sum rows into a file of moments."""
     place = place_to_write(output, reading.files(), reading.source.state, regular=True)
+    reading.refuse_among_data(output)
     moments = reading.run(
         lambda report: moments_from(
             reading.data,

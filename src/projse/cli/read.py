@@ -13,7 +13,7 @@ from projse.moments.file import MAGIC
 from projse.moments.options import SourceOptions
 from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
-from projse.sources.files import find_files, fingerprint, identity
+from projse.sources.files import find_files, fingerprint, identity, would_find
 
 
 @dataclass
@@ -36,6 +36,14 @@ class Reading:
         if moments_files(self.data):
             return self.data
         return [file.path for file in find_files(self.data, self.source.format)]
+
+    def refuse_among_data(self, path: str | Path) -> None:
+        """Refuse to write a file that would be read as data the next time."""
+        if not moments_files(self.data) and would_find(self.data, path, self.source.format):
+            raise ValueError(
+                f"{path} would lie among the data ({', '.join(self.data)}), and be read with them "
+                "the next time. Write to another folder."
+            )
 
     def run(self, read: Callable[[Report], Any]) -> Any:
         """Call ``read`` with a function to report to, under a progress bar on a terminal."""

@@ -202,13 +202,16 @@ def _places(
     reading: Reading, json_to: str | None, csv_to: str | None
 ) -> tuple[str | Path | None, str | Path | None]:
     """Return where JSON and CSV go; refuse places that hold what is needed."""
-    inputs = reading.files() if {json_to, csv_to} - {None, STDOUT} else []
+    written = [str(where) for where in (json_to, csv_to) if where not in (None, STDOUT)]
+    inputs = reading.files() if written else []
     places = [
         where
         if where in (None, STDOUT)
         else place_to_write(str(where), inputs, reading.source.state)
         for where in (json_to, csv_to)
     ]
+    for where in written:
+        reading.refuse_among_data(where)
     if places[0] is not None and places[0] == places[1]:
         raise ValueError(f"--json and --csv both go to {json_to}. Name two files.")
     return places[0], places[1]

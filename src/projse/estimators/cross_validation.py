@@ -14,6 +14,7 @@ from sklearn.model_selection import ParameterGrid
 
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.folds import MomentFold, RowFold, judge_by, moment_folds, split_rows
+from projse.estimators.given_moments import load_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
@@ -167,7 +168,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         selector = self._selector()
         if self.estimator is not None:
             raise ValueError("estimator needs the rows, which moments do not keep; use fit.")
-        parts = [f if isinstance(f, Moments) else Moments.load(f) for f in folds]
+        parts = load_given(folds, "folds")
         if len(parts) < 2:
             raise ValueError(f"folds holds {len(parts)} set(s) of moments; at least 2 are needed.")
         if any(part.xx is None or part.y_mean is None for part in parts):
@@ -211,6 +212,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
                 )
             tuned = clone(selector).set_params(**params)
             check_parameters(tuned)
+            refuse_qr(tuned, "ProjSeCV works from moments: use solver='auto'")
             if callable(tuned.kernel):
                 raise ValueError(
                     "A callable kernel needs the rows of every fold; ProjSeCV works from moments. "

@@ -10,10 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.selector import RowSelector
-from projse.exceptions import ProductsMissingError, ProductsMissingWarning, RankExhaustedWarning
-from projse.moments.check import check_moments
+from projse.exceptions import (
+    ProductsMissingError,
+    ProductsMissingWarning,
+    RankExhaustedWarning,
+    UnreliableSelectionWarning,
+)
+from projse.moments.leverage import on_few_rows
 from projse.moments.sums import Moments
 from projse.search.task import KEPT_COLUMNS, Outcome, Task
 from projse.sources.encode_targets import warn_many_classes
@@ -53,12 +59,8 @@ class FitMomentsMixin(RowSelector):
         self : object
         """
         check_parameters(self)
-        if not isinstance(moments, Moments):
-            raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
-        try:
-            check_moments(moments, definite=False)
-        except ValueError as error:
-            raise ValueError(f"moments cannot be those of any rows: {error}.") from error
+        check_given(moments)
+        refuse_qr(self)
         if moments.n_samples < 2:
             raise ValueError(
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
@@ -119,11 +121,29 @@ class FitMomentsMixin(RowSelector):
         self._keep_moments(outcome.moments)
         self._store(outcome, quiet=True)
 
+    def _warn_few_rows(self, rows: Rows, moments: Moments | None, label: str = "X") -> None:
+        """Warn of picks that a row or two make up."""
+        picks = self.selected_[self.rounds_ > 0]
+        few = picks[on_few_rows(rows, picks, center=self.center, moments=moments)]
+        if not few.size:
+            return
+        names, n_rows = rows.feature_names, rows.counted().n_samples
+        listed = [repr(names[j]) if names else str(j) for j in few[:5].tolist()]
+        more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+        warn_caller(
+            f"Of column(s) {', '.join(listed)}{more} of {label}, a single row makes up more than a "
+            f"third: these picks rest on one or two of {n_rows} rows, and will hardly hold "
+            "for others. Look at those rows, or leave such columns out with exclude.",
+            UnreliableSelectionWarning,
+        )
+
     def _task(self, one_view: bool) -> Task:
         """Resolve the parameters against the columns that are remembered."""
         return Task.of(self, self.n_features_in_, self._feature_names(), one_view)
 
-    def _refuse_callable_kernel(self) -> None:
+    def _refuse_need_of_rows(self) -> None:
+        """Refuse what cannot be done from sums."""
+        refuse_qr(self, "use solver='auto', or fit, which has all rows at once")
         if callable(self.kernel):
             raise ValueError(
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."
@@ -157,6 +177,8 @@ class FitMomentsMixin(RowSelector):
         self.round_size_ = plan.round_size
         if quiet:
             return
+        for doubt in outcome.doubts:
+            warn_caller(doubt, UnreliableSelectionWarning)
         asked = outcome.plan.significance is None
         if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
             why, kind = "nothing that is left adds to them", RankExhaustedWarning

@@ -74,7 +74,7 @@ class FitSourceMixin(FitMomentsMixin):
         self : object
         """
         check_parameters(self)
-        self._refuse_callable_kernel()
+        self._refuse_need_of_rows()
         columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
         options = SourceOptions(*columns, with_xx, format, state, state_by)
         fit_progress = FitProgress(self)

@@ -50,7 +50,24 @@ def check_parameters(p: Any) -> None:
         raise ValueError(f"redundancy={p.redundancy!r} must be a share in [0, 1], or 'auto'.")
     if p.round_size not in (None, "auto"):
         whole("round_size", p.round_size, 1)
+    _check_redundancy(p)
     check_pass_options(p.n_jobs, p.batch_size)
+
+
+def _check_redundancy(p: Any) -> None:
+    """Refuse a redundancy that would do nothing."""
+    if p.redundancy == "auto" or not p.redundancy:
+        return
+    if p.round_size not in (1, "auto"):
+        given = f"round_size={p.round_size!r}"
+    elif p.round_size == "auto" and p.exhausted == "restart":
+        given = "exhausted='restart'"
+    else:
+        return
+    raise ValueError(
+        f"redundancy={p.redundancy!r} is for picks that are conditioned on one by one, which "
+        f"{given} does not do; use round_size=1, or redundancy=0."
+    )
 
 
 def _check_n_features(p: Any) -> None:

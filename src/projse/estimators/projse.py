@@ -76,7 +76,8 @@ class ProjSe(
         [0, 1]: 0 takes picks out wholly, 1 ranks variables one by one. In between, everything is
         conditioned on each pick with a ridge, which overfits less where there are few rows; copies
         of picks wait, and may be picked in the end. "auto" gives each pick a share of its own: the
-        less it stands above chance, the more. It is 0 where rounds are longer.
+        less it stands above chance, the more. With other rounds it would do nothing: above 0 it is
+        refused there, and "auto" is 0.
     rank : int, float or None, default=None
         Keep at most this many leading directions of ``K_YY``, or this share of its trace.
     tol : float or None, default=None
@@ -102,7 +103,8 @@ class ProjSe(
         Rows handled at a time; None fits them to the cache.
     solver : {"auto", "gram", "qr"}, default="auto"
         "gram" factors the Gram matrix of the references; "qr" factors the references themselves,
-        which keeps directions that a Gram matrix loses; "auto" chooses.
+        which keeps directions that a Gram matrix loses and needs their rows in memory; "auto"
+        chooses.
 
     Attributes
     ----------
@@ -132,7 +134,8 @@ class ProjSe(
     alpha_ : float
         What ``alpha`` came to.
     redundancy_ : float
-        What ``redundancy`` came to; with "auto", for the last pick.
+        What ``redundancy`` came to; with "auto", for the last pick. 0 where picks are not
+        conditioned on one by one.
     round_size_ : int or None
         What ``round_size`` came to.
     reference_rank_ : int
@@ -152,6 +155,11 @@ class ProjSe(
     One view with a ridge factors the kernel matrix of the candidates, of up to 8192 dimensions
     (columns, or rows where these are fewer and dense and the kernel is linear). The paper's form
     does without, at any width.
+
+    Where the data cannot carry the answer, an
+    :class:`~projse.exceptions.UnreliableSelectionWarning` says so: the references fill the space of
+    the rows and every score is 1; all first scores are tied; a single row makes up more than a
+    third of a pick. The last is told from rows in memory: moments do not hold it.
 
     References
     ----------
@@ -257,6 +265,7 @@ class ProjSe(
             )
             self._keep_moments(None if n_covariates else outcome.moments)
             self._store(outcome)
+            self._warn_few_rows(rows, outcome.moments)
             progress.end()
         return self
 
@@ -277,7 +286,7 @@ class ProjSe(
         self : object
         """
         check_parameters(self)
-        self._refuse_callable_kernel()
+        self._refuse_need_of_rows()
         with all_or_nothing(self):
             first = not hasattr(self, "moments_")
             if first and hasattr(self, "selected_"):

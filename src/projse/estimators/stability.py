@@ -6,6 +6,7 @@ Long because it is one class with all that scikit-learn asks of an estimator, do
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
@@ -16,22 +17,26 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.given_moments import load_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
-from projse.exceptions import NothingSelectedWarning, ProductsMissingWarning
+from projse.exceptions import (
+    NothingSelectedWarning,
+    ProductsMissingWarning,
+    UnreliableSelectionWarning,
+)
 from projse.metrics.stability import nogueira_stability, relevance_stability
 from projse.moments.blocks import StackedMoments, moments_of_blocks
 from projse.moments.resample import deal, draw_counts, draw_rows, generator, group_codes, share
 from projse.moments.sums import Moments
 from projse.parameters import is_number, is_whole
+from projse.search.rounds import Selection
 from projse.search.task import KEPT_COLUMNS, Outcome, Task, reference_columns
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 
 Array = NDArray[Any]
-Fit = tuple[Array, Array]
-"""Picks of a resample, and their scores."""
 
 ROW_LEVEL_SAMPLES = 2000
 """Up to this many rows, ``blocks="auto"`` draws rows one by one."""
@@ -60,8 +65,8 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
     blocks : int, "auto" or None, default="auto"
         Rows are dealt at random to this many blocks, and resamples are drawn from the blocks. None
         draws rows one by one and fits every resample from its rows: exact, for small data. "auto"
-        is None up to 2000 rows and for callable kernels, else 100 blocks (fewer where their
-        moments would be large).
+        is None up to 2000 rows, for callable kernels and for ``solver="qr"``, else 100 blocks
+        (fewer where their moments would be large).
     stratify : bool, default=True
         Give every resample the classes in equal shares, where y are class labels.
     threshold : float, default=0.6
@@ -103,6 +108,10 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
     are exchangeable and the selection is no worse than chance. Blocks are dealt at random, so a
     union of blocks is a random set of rows; two resamples share more rows, or fewer, than two
     drawn row by row, the more so the fewer blocks there are.
+
+    Ties are broken at random, anew in every resample: what only comes first in the table does not
+    come back. Of two equal columns each is selected half of the time. A resample in which all of X
+    or y is constant selects nothing.
 
     References
     ----------
@@ -173,11 +182,11 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             rng = generator(self.random_state)
             n_blocks = self._n_blocks(rows, codes)
             if n_blocks is None:
-                fits = self._fit_rows(rows, rng, strata, codes)
+                outcomes = self._fit_rows(rows, rng, strata, codes)
             else:
                 blocks = deal(rows.n_samples, n_blocks, rng, strata, codes)
-                fits = self._fit_blocks(rows, [b for b in blocks if len(b)], rng)
-            self._store(fits)
+                outcomes = self._fit_blocks(rows, [b for b in blocks if len(b)], rng)
+            self._finish(outcomes)
         return self
 
     def fit_moments(self, blocks: Sequence[Moments | str | PathLike[str]]) -> Self:
@@ -198,7 +207,8 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         new days or sites, not of new rows.
         """
         self._check()
-        parts = [b if isinstance(b, Moments) else Moments.load(b) for b in blocks]
+        refuse_qr(self.selector)
+        parts = load_given(blocks, "blocks")
         parts = [part for part in parts if part.n_samples]
         if len(parts) < 2:
             raise ValueError(
@@ -209,8 +219,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             rng = generator(self.random_state)
             stack = StackedMoments(parts)
             remember_columns(self, stack.total.n_x, stack.total.feature_names)
-            outcomes = self._on_sums(stack, self._counts(len(parts), rng))
-            self._store(self._fits(outcomes))
+            self._finish(self._on_sums(stack, self._counts(len(parts), rng), rng))
         return self
 
     def _check(self) -> None:
@@ -233,6 +242,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"blocks={self.blocks!r} must be a number from 2, 'auto' or None.")
         if callable(self.selector.kernel):
             raise ValueError("A callable kernel needs the rows of every resample; use blocks=None.")
+        refuse_qr(self.selector, f"with blocks={self.blocks}, use solver='auto'; or blocks=None")
 
     def _refuse_small(self, rows: Rows, strata: Array | None, groups: Array | None) -> None:
         m = rows.n_samples
@@ -259,7 +269,8 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
     def _n_blocks(self, rows: Rows, groups: Array | None) -> int | None:
         if self.blocks != "auto":
             return None if self.blocks is None else int(self.blocks)
-        if rows.n_samples <= ROW_LEVEL_SAMPLES or callable(self.selector.kernel):
+        needs_rows = callable(self.selector.kernel) or self.selector.solver == "qr"
+        if rows.n_samples <= ROW_LEVEL_SAMPLES or needs_rows:
             return None
         p = rows.X.shape[1]
         q = p if rows.Y is None else rows.Y.shape[1]
@@ -278,26 +289,44 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         n_draws = share(self.subsample, n_blocks)
         return draw_counts(n_blocks, n_draws, self.n_resamples, rng, self.bootstrap)
 
-    def _fit_blocks(self, rows: Rows, blocks: list[Array], rng: np.random.Generator) -> list[Fit]:
-        counts = self._counts(len(blocks), rng)
+    def _tasks(self, one_view: bool, rng: np.random.Generator) -> Iterator[Task]:
+        """Yield a task a resample, each with an order of its own that ties go by.
 
+        By column order, the first of many tied candidates would come back in every resample.
+        """
+        task = self._task(one_view)
+        ties = np.random.default_rng(deepcopy(rng).integers(1 << 62))  # leaves the draws of rows
+        for _ in range(self.n_resamples):
+            yield replace(task, plan=replace(task.plan, tie_order=ties.permutation(task.n_x)))
+
+    def _fit_blocks(
+        self, rows: Rows, blocks: list[Array], rng: np.random.Generator
+    ) -> list[Outcome]:
+        counts = self._counts(len(blocks), rng)
         with_xx = self._needs_products(rows)
         options: Any = {"n_jobs": self.n_jobs, "batch_size": self.selector.batch_size}
         parts = moments_of_blocks(rows, blocks, with_xx=with_xx, **options)
-        outcomes = self._on_sums(StackedMoments(parts), counts)
+        outcomes = self._on_sums(StackedMoments(parts), counts, rng)
         few = rows.X.shape[1] <= KEPT_COLUMNS
         if few and any(outcome.lacks_products for outcome in outcomes):
             # The references of a resample were used up before its picks.
             parts = moments_of_blocks(rows, blocks, with_xx=True, **options)
-            outcomes = self._on_sums(StackedMoments(parts), counts)
-        return self._fits(outcomes)
+            outcomes = self._on_sums(StackedMoments(parts), counts, rng)
+        return outcomes
 
-    def _on_sums(self, stack: StackedMoments, counts: Array) -> list[Outcome]:
-        task = self._task(stack.total.one_view)
+    def _on_sums(
+        self, stack: StackedMoments, counts: Array, rng: np.random.Generator
+    ) -> list[Outcome]:
+        pairs = zip(self._tasks(stack.total.one_view, rng), stack.sums(counts), strict=True)
         # Only the picks are kept: moments of a hundred resamples may be large.
-        return [replace(task.on_moments(sums), moments=None) for sums in stack.sums(counts)]
+        return [
+            replace(task.on_moments(sums, may_be_constant=True), moments=None)
+            for task, sums in pairs
+        ]
 
-    def _fits(self, outcomes: list[Outcome]) -> list[Fit]:
+    def _finish(self, outcomes: list[Outcome]) -> None:
+        """Keep what the resamples selected; say what is wrong with many of them."""
+        self._store([outcome.selection for outcome in outcomes])
         n_short = sum(outcome.lacks_products for outcome in outcomes)
         if n_short:
             warn_caller(
@@ -305,16 +334,20 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
                 "for more, the moments would need the products of the candidates (with_xx=True).",
                 ProductsMissingWarning,
             )
-        return [_fit(outcome) for outcome in outcomes]
+        doubted = [outcome.doubts[0] for outcome in outcomes if outcome.doubts]
+        if 2 * len(doubted) > len(outcomes):
+            warn_caller(
+                f"In {len(doubted)} of {len(outcomes)} resamples: {doubted[0]}",
+                UnreliableSelectionWarning,
+            )
 
     def _fit_rows(
         self, rows: Rows, rng: np.random.Generator, strata: Array | None, groups: Array | None
-    ) -> list[Fit]:
-        task = self._task(rows.Y is None)
+    ) -> list[Outcome]:
+        def one(task: Task, chosen: Array) -> Outcome:
+            return replace(task.on_rows(rows.take(chosen), may_be_constant=True), moments=None)
 
-        def one(chosen: Array) -> Fit:
-            return _fit(task.on_rows(rows.take(chosen)))
-
+        tasks = self._tasks(rows.Y is None, rng)
         draws = draw_rows(
             rows.n_samples,
             self.subsample,
@@ -324,16 +357,17 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             strata,
             groups,
         )
-        jobs: Iterator[Any] = (delayed(one)(chosen) for chosen in draws)
+        pairs = zip(tasks, draws, strict=True)
+        jobs: Iterator[Any] = (delayed(one)(task, chosen) for task, chosen in pairs)
         return list(Parallel(n_jobs=self.n_jobs or 1, prefer="threads")(jobs))
 
-    def _store(self, fits: list[Fit]) -> None:
-        n, longest = self.n_features_in_, max(len(picks) for picks, _ in fits)
+    def _store(self, fits: list[Selection]) -> None:
+        n, longest = self.n_features_in_, max(len(fit.indices) for fit in fits)
         self.selections_ = np.full((len(fits), longest), -1, dtype=np.intp)
         scores = np.zeros((len(fits), longest))
-        for i, (picks, values) in enumerate(fits):
-            self.selections_[i, : len(picks)] = picks
-            scores[i, : len(picks)] = values
+        for i, fit in enumerate(fits):
+            self.selections_[i, : len(fit.indices)] = fit.indices
+            scores[i, : len(fit.indices)] = fit.scores
         Z, W = np.zeros((len(fits), n), dtype=bool), np.zeros((len(fits), n))
         self.stability_path_ = np.full(longest, np.nan)
         self.relevance_stability_path_ = np.full(longest, np.nan)
@@ -344,11 +378,15 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
             if 0 < Z.sum() < Z.size:
                 self.stability_path_[k] = nogueira_stability(Z)
             self.relevance_stability_path_[k] = relevance_stability(W)
-        if not Z.any() or Z.all():
-            what = "no variable" if not Z.any() else "all variables"
+        if not Z.any():
             raise ValueError(
-                f"Every resample selected {what}, of which nothing can be more or less stable; "
-                "change n_features_to_select of the selector."
+                "No resample selected anything: X or y is constant in all of them, or nothing "
+                "passes significance; raise subsample, or set n_features_to_select of the selector."
+            )
+        if Z.all():
+            raise ValueError(
+                "Every resample selected all variables, of which nothing can be more or less "
+                "stable; change n_features_to_select of the selector."
             )
         self.stability_, self.stability_interval_ = nogueira_stability(
             Z, confidence=self.confidence
@@ -371,11 +409,6 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
                 "n_features_to_select of the selector, or take it for the answer.",
                 NothingSelectedWarning,
             )
-
-
-def _fit(outcome: Outcome) -> Fit:
-    selection = outcome.selection
-    return np.array(selection.indices, dtype=np.intp), np.array(selection.scores)
 
 
 def _mean_place(selections: Array, n: int) -> Array:

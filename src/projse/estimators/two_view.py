@@ -202,6 +202,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 self.moments_ = self._moments(X, Y, sample_weight, x_names, y_names)
                 moments = self._select(self.moments_, x_selector, y_selector)
+                self._warn_few_rows(X, Y, sample_weight, x_selector, y_selector)
             self._store(x_selector, y_selector, moments)
         return self
 
@@ -358,8 +359,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def _selectors(self) -> tuple[ProjSe, ProjSe]:
         wanted = self.n_features_to_select
-        if isinstance(wanted, list | tuple):
-            if len(wanted) != 2:
+        if isinstance(wanted, list | tuple | np.ndarray):
+            if np.shape(wanted) != (2,):
                 raise ValueError(
                     f"n_features_to_select={wanted!r} must be one number or a pair (n_x, n_y)."
                 )
@@ -441,6 +442,16 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         pair = best_pair(views, self.center, *allowed)
         if pair is not None:
             x_selector._first, y_selector._first = pair
+
+    def _warn_few_rows(
+        self, X: Any, Y: Any, sample_weight: Any, x_selector: ProjSe, y_selector: ProjSe
+    ) -> None:
+        """Warn of picks on either side that a row or two make up."""
+        views = (("X", X, x_selector), ("Y", Y, y_selector))
+        for label, view, selector in views:
+            names = selector._feature_names()
+            rows = make_rows(view, None, sample_weight, feature_names=names)
+            selector._warn_few_rows(rows, selector.moments_, label)
 
     def _store(self, x_selector: ProjSe, y_selector: ProjSe, moments: Moments) -> None:
         self.x_selector_, self.y_selector_ = x_selector, y_selector

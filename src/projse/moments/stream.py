@@ -19,6 +19,7 @@ from projse.moments.sums import Moments, keeps_products
 from projse.parameters import check_pass_options
 from projse.sources import open_source
 from projse.sources.columns import Columns, Request, choose
+from projse.sources.encode_targets import warn_many_classes
 from projse.sources.parts import Part
 
 
@@ -105,7 +106,10 @@ def moments_from(
     """
     columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
     options = SourceOptions(*columns, with_xx, format, state, state_by)
-    return sum_source(source, options, target_type, n_jobs, batch_size, progress)
+    moments = sum_source(source, options, target_type, n_jobs, batch_size, progress)
+    if class_target is None:  # else the user has said so
+        warn_many_classes(moments.classes, moments.n_samples, target_type)
+    return moments
 
 
 def sum_source(

@@ -34,19 +34,43 @@ ACTIVE_SHARE = 16
 
 @dataclass
 class Pick:
-    """A picked candidate, its score, and how far the runner-up was behind."""
+    """A picked candidate, its score, how far the runner-up was behind, and how many are tied.
+
+    ``n_tied`` counts the candidates that the data do not tell apart, the pick among them.
+    """
 
     index: int
     score: float
     margin: float
     n_candidates: int
+    n_tied: int = 1
+
+
+def first_of(tied: NDArray[np.bool_], order: Array | None) -> tuple[int, int]:
+    """Return the place of the first tied candidate, by its index or in an order; and their number.
+
+    Parameters
+    ----------
+    tied : ndarray of bool of shape (n,)
+    order : ndarray of int of shape (n,) or None
+        What to go by instead of the index: the lowest number wins.
+    """
+    n_tied = int(np.count_nonzero(tied))
+    if order is None or n_tied < 2:
+        return int(np.argmax(tied)), n_tied
+    places = np.flatnonzero(tied)
+    return int(places[np.argmin(order[places])]), n_tied
 
 
 class Scoreboard:
     """Scores of the candidates: exact for an active set, upper bounds for all others."""
 
-    def __init__(self, deflation: Deflation, eligible: NDArray[np.bool_]) -> None:
+    def __init__(
+        self, deflation: Deflation, eligible: NDArray[np.bool_], tie_order: Array | None = None
+    ) -> None:
         self.deflation = deflation
+        self.n_tied = 0
+        self._tie_order = tie_order
         self.eligible = eligible.copy()
         self.scores = deflation.scores()
         self.initial = self.scores.copy()
@@ -58,7 +82,8 @@ class Scoreboard:
     def best(self) -> tuple[int, float, float]:
         """Return the best candidate, its score and the runner-up's score.
 
-        The index is -1 when no candidate is left that scores above rounding.
+        The index is -1 when no candidate is left that scores above rounding. ``n_tied`` then tells
+        how many were tied with the best.
         """
         # Every turn returns, drops a candidate, or makes scores exact, which two others precede.
         for _ in range(4 * self.deflation.n + 64):
@@ -112,7 +137,10 @@ class Scoreboard:
         if not masked.size:
             return -1, -1.0, -1.0, -1.0
         best = float(masked.max())
-        place = int(np.argmax(masked >= best * (1 - TIE)))
+        order = self._tie_order
+        if order is not None and self._active is not None:
+            order = order[self._active]
+        place, self.n_tied = first_of(masked >= best * (1 - TIE), order)
         score = float(masked[place])
         masked[place] = -1.0
         j = place if self._active is None else int(self._active[place])
@@ -159,7 +187,10 @@ class Scoreboard:
 
 
 def greedy(
-    deflation: Deflation, eligible: NDArray[np.bool_], forced: Array | None = None
+    deflation: Deflation,
+    eligible: NDArray[np.bool_],
+    forced: Array | None = None,
+    tie_order: Array | None = None,
 ) -> Iterator[Pick]:
     """Yield picks, best first, until nothing scores above rounding.
 
@@ -170,6 +201,8 @@ def greedy(
         Which candidates may be picked; copied.
     forced : ndarray of int or None
         Pick exactly these, in this order, whatever they score.
+    tie_order : ndarray of int of shape (n,) or None
+        Among tied candidates the one with the lowest number here wins; None: the lowest index.
 
     Yields
     ------
@@ -179,7 +212,7 @@ def greedy(
     if forced is not None:
         yield from _in_order(deflation, forced, int(np.count_nonzero(eligible)))
         return
-    board = Scoreboard(deflation, eligible)
+    board = Scoreboard(deflation, eligible, tie_order)
     n_candidates = int(np.count_nonzero(eligible))
     previous = 1.0
     while True:
@@ -189,7 +222,8 @@ def greedy(
         board.drop(j)
         # Rounding must not let a score rise above the one before.
         previous = min(previous, score)
-        yield Pick(j, previous, max(score - runner_up, 0.0) / score, n_candidates)
+        margin = max(score - runner_up, 0.0) / score
+        yield Pick(j, previous, margin, n_candidates, board.n_tied)
         n_candidates -= 1
         board.take(j)
 

@@ -22,7 +22,7 @@ from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDefla
 from projse.search.factor import factor
 from projse.search.greedy import Pick, greedy
 from projse.search.shortlist import Shortlist
-from projse.search.significance import GivenPicks, selection_pvalue
+from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
 from projse.search.soft import SoftConditioning
 
 Array = NDArray[Any]
@@ -62,6 +62,8 @@ class Plan:
         Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
     significance : float or None
         Stop at the first p-value above this.
+    tie_order : ndarray of int of shape (n_x,) or None
+        Among tied candidates the one with the lowest number here wins; None: the lowest index.
     """
 
     n_features: int | None
@@ -80,6 +82,7 @@ class Plan:
     largest_ridge: float = float("inf")
     degrees: float = float("nan")
     significance: float | None = None
+    tie_order: Array | None = None
 
     @property
     def needs_factor(self) -> bool:
@@ -102,7 +105,11 @@ class Plan:
 
 @dataclass
 class Selection:
-    """Picks in order, with what is known about each."""
+    """Picks in order, with what is known about each.
+
+    ``reference_rank`` is that of the references once covariates, of dimension ``n_conditioned``,
+    are taken out. ``all_tied``: the first pick that was free scored no more than any other.
+    """
 
     indices: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
@@ -111,10 +118,14 @@ class Selection:
     rounds: list[int] = field(default_factory=list)
     redundancy: float = 0.0
     reference_rank: int = 0
+    n_conditioned: int = 0
     stopped: str = ""
+    all_tied: bool = False
 
     def add(self, pick: Pick, pvalue: float, round_number: int) -> None:
         """Record a pick."""
+        if round_number == 1 and 1 not in self.rounds:
+            self.all_tied = 1 < pick.n_tied == pick.n_candidates
         self.indices.append(pick.index)
         self.scores.append(pick.score)
         self.margins.append(pick.margin)
@@ -221,6 +232,7 @@ def select(
     eligible[plan.exclude] = False
     deflation, rank = space.open()
     selection.reference_rank = rank
+    selection.n_conditioned = space.conditioning.rank
     wanted = plan.n_features
     if plan.include.size:
         for pick in greedy(deflation, eligible, forced=plan.include):
@@ -242,10 +254,14 @@ def select(
         round_number += 1
         limit = min(rank, wanted - len(selection.indices), plan.round_size or rank)
         degrees = plan.degrees - space.conditioning.rank
-        picks = greedy(deflation, eligible)
+        picks = greedy(deflation, eligible, tie_order=plan.tie_order)
+        plain = PlainScores(rank)
         taken = 0
         for pick in islice(picks, limit):
-            pvalue = selection_pvalue(pick.score, rank, taken, pick.n_candidates, degrees)
+            score = pick.score
+            if plan.alpha and isinstance(deflation, ProjectedDeflation):
+                score = plain.add(deflation.R.column(pick.index) * space.unridged)
+            pvalue = selection_pvalue(score, rank, taken, pick.n_candidates, degrees)
             if plan.significance is not None:
                 # In a space that picks were taken out of, one of several variables behind the same
                 # outputs may look like chance; given those picks, it does not. So there it is
@@ -314,7 +330,7 @@ def _select_softly(
     eligible = alive.copy()
     first = plan.first if plan.first is not None and eligible[plan.first] else None
     while len(selection.indices) < wanted:
-        pick, first = soft.best(eligible, first), None
+        pick, first = soft.best(eligible, plan.tie_order, first), None
         if pick is None or pick.score <= deflation.floor(pick.index, initial[pick.index]):
             selection.stopped = "exhausted"
             return

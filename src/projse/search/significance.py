@@ -81,6 +81,40 @@ def selection_pvalue(
     return float(-np.expm1(n_candidates * np.log1p(-tail)))
 
 
+class PlainScores:
+    """Scores of a round's picks without the ridge, by which they were chosen.
+
+    The Beta law of :func:`selection_pvalue` is that of projections. With a ridge, the share of a
+    pick in the space of the references is smaller than its projection, and would look like chance.
+    A pick that is the best with the ridge need not be the best without: its p-value is at least
+    that of the best.
+
+    Parameters
+    ----------
+    rank : int
+        Dimension of the reference space.
+    """
+
+    def __init__(self, rank: int) -> None:
+        self._taken = np.empty((0, rank))
+
+    def add(self, coordinates: Array) -> float:
+        """Return the score of a pick, and take its direction out.
+
+        Parameters
+        ----------
+        coordinates : ndarray of shape (rank,)
+            In an orthonormal basis of the reference space.
+        """
+        left = coordinates
+        for _ in range(2):  # twice is enough (Kahan, Parlett)
+            left = left - (self._taken @ left) @ self._taken
+        score = float(left @ left)
+        if score > 0:
+            self._taken = np.vstack([self._taken, left / np.sqrt(score)])
+        return score
+
+
 class GivenPicks:
     """P-value of a pick given all picks before it, taken out wholly.
 

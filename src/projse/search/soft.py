@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from projse.search.coordinates import Coordinates
 from projse.search.deflation import GrowingRows
-from projse.search.greedy import REFRESH, TIE, Pick
+from projse.search.greedy import REFRESH, TIE, Pick, first_of
 
 Array = NDArray[Any]
 
@@ -108,7 +108,12 @@ class SoftConditioning:
             out[columns] += np.einsum("ij,ij->j", inner, inner)
         return out
 
-    def best(self, eligible: NDArray[np.bool_], given: int | None = None) -> Pick | None:
+    def best(
+        self,
+        eligible: NDArray[np.bool_],
+        tie_order: Array | None = None,
+        given: int | None = None,
+    ) -> Pick | None:
         """Return the best of the eligible candidates by the tie rule; None where all score 0.
 
         With ``given``, return that candidate instead.
@@ -123,9 +128,11 @@ class SoftConditioning:
         if not top > 0.0:
             return None
         self._reference = max(self._reference, top)
-        j = int(np.argmax(scores >= top * (1 - TIE))) if given is None else given
+        j, n_tied = first_of(scores >= top * (1 - TIE), tie_order)
+        if given is not None and scores[given] > 0:
+            j, n_tied = given, 1
         score = float(scores[j])
         scores[j] = 0.0
         runner_up = max(float(scores.max(initial=0.0)), 0.0)
         margin = max(score - runner_up, 0.0) / score
-        return Pick(j, min(score, 1.0), margin, int(np.count_nonzero(eligible)))
+        return Pick(j, min(score, 1.0), margin, int(np.count_nonzero(eligible)), n_tied)

@@ -21,6 +21,7 @@ from projse.moments.accumulate import Progress
 from projse.moments.sums import AUTO_XX_COLUMNS, Moments
 from projse.parameters import column_indices, is_whole, plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
+from projse.search.doubts import doubts
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import are_no_counts, degrees_of_freedom
 from projse.sources.rows import Rows
@@ -33,11 +34,12 @@ KEPT_COLUMNS = 8192
 
 @dataclass(frozen=True)
 class Outcome:
-    """Picks, the plan that led to them, and the moments that they come from."""
+    """Picks, the plan that led to them, the moments that they come from, and doubts about them."""
 
     selection: Selection
     plan: Plan
     moments: Moments | None
+    doubts: tuple[str, ...] = ()
 
     @property
     def lacks_products(self) -> bool:
@@ -216,36 +218,51 @@ class Task:
         rows: Rows,
         *,
         n_covariates: int = 0,
+        may_be_constant: bool = False,
         phase: Callable[[str], Progress | None] = lambda name: None,
     ) -> Outcome:
-        """Select from rows in memory; ``phase`` begins a step and returns what follows it."""
+        """Select from rows in memory; ``phase`` begins a step and returns what follows it.
+
+        Where all candidates or all references are constant, that is an error, or nothing is
+        selected if they ``may_be_constant``.
+        """
         route = self.route(rows, n_covariates=n_covariates, progress=phase("rows"))
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
-        plan = self.complete(float(w.sum()), int(np.count_nonzero(w)), route.spectrum)
-        self._refuse_constants(route.gram)
+        n_rows = int(np.count_nonzero(w))
+        plan = self.complete(float(w.sum()), n_rows, route.spectrum)
+        constant = self._constant(route.gram, refuse=not may_be_constant)
         selection = select(route.gram, plan, phase("picks"))
-        self._refuse_silence(selection)
-        return Outcome(selection, plan, route.moments)
+        if not constant:
+            self._refuse_silence(selection)
+        return Outcome(selection, plan, route.moments, self._doubts(selection, n_rows))
 
-    def on_moments(self, moments: Moments, *, provisional: bool = False) -> Outcome:
+    def on_moments(
+        self, moments: Moments, *, provisional: bool = False, may_be_constant: bool = False
+    ) -> Outcome:
         """Select from moments.
 
         Parameters
         ----------
         moments : Moments
         provisional : bool
-            More rows will follow: columns that are constant so far are no error.
+            More rows will follow: columns that are constant so far are no error, nor are too few
+            rows for p-values.
+        may_be_constant : bool
+            As in :meth:`on_rows`.
         """
         if moments.xx is None:
             self._refuse_lack(moments)
         gram = from_moments(moments, self.spec, whole_reference=self.plan.needs_factor)
         plan = self.complete(moments.sum_weights, moments.n_samples, None)
-        if not provisional:
-            self._refuse_constants(gram)
+        constant = self._constant(gram, refuse=not (provisional or may_be_constant))
         selection = select(gram, plan)
-        if not provisional:
+        if not (provisional or constant):
             self._refuse_silence(selection)
-        return Outcome(selection, plan, moments)
+        return Outcome(selection, plan, moments, self._doubts(selection, moments.n_samples))
+
+    def _doubts(self, selection: Selection, n_rows: int) -> tuple[str, ...]:
+        linear, center = self.spec.is_linear, self.spec.center
+        return doubts(selection, self.plan, n_rows=n_rows, linear=linear, center=center)
 
     def _refuse_lack(self, moments: Moments) -> None:
         if moments.one_view:
@@ -270,15 +287,19 @@ class Task:
                 "rows."
             )
 
-    def _refuse_constants(self, gram: FeatureGram) -> None:
+    def _constant(self, gram: FeatureGram, *, refuse: bool) -> bool:
+        """Tell whether all candidates or all references are constant; refuse them."""
         kind = "constant" if self.spec.center else "zero"
-        if not gram.alive.any():
+        no_x = not gram.alive.any()
+        no_y = not self.plan.one_view and gram.n_y - gram.n_covariates == 0
+        if no_x and refuse:
             raise ValueError(f"All columns of X are {kind}: there is nothing to select from.")
-        if not self.plan.one_view and gram.n_y - gram.n_covariates == 0:
+        if no_y and refuse:
             raise ValueError(
                 f"All columns of y are {kind} (of labels: only one class); there is nothing to "
                 "explain."
             )
+        return no_x or no_y
 
 
 def reference_columns(of: Rows | Moments, center: bool) -> int:

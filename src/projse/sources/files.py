@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -81,6 +82,48 @@ def find_files(where: Any, file_format: str | None = None) -> list[File]:
         )
         for path in sorted(found)
     ]
+
+
+def would_find(where: Iterable[Any], path: str | os.PathLike[str], file_format: str | None) -> bool:
+    """Tell whether :func:`find_files` would list a file that is yet to be written.
+
+    Of folders and globs; a file that is named itself is there already.
+    """
+    place = Path(os.path.realpath(path))
+    for item in map(os.path.expanduser, map(os.fspath, where)):
+        if os.path.isdir(item):
+            tops = [item]
+        elif glob.has_magic(item):
+            folder, pattern = os.path.split(item)
+            visible = place.name[0] != "." or pattern[:1] == "."
+            matches = visible and fnmatchcase(place.name, pattern)
+            if matches and place.parent in map(_real, _matched_folders(folder)):
+                return True
+            tops = [hit for hit in _matches(item) if os.path.isdir(hit)]
+        else:
+            continue
+        if any(_would_walk(_real(top), place, file_format) for top in tops):
+            return True
+    return False
+
+
+def _matched_folders(pattern: str) -> list[str]:
+    """Return the folders that a glob stands for, of which ``**`` may be none."""
+    found = _matches(pattern or os.curdir)
+    above, last = os.path.split(pattern)
+    return found + _matched_folders(above) if last == "**" else found
+
+
+def _real(path: str) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _would_walk(top: Path, place: Path, file_format: str | None) -> bool:
+    """Tell whether a file is one that :func:`_walk` lists below a folder."""
+    if not place.is_relative_to(top):
+        return False
+    readable = file_format is not None or _suffix_format(place.name) is not None
+    return readable and not any(part[0] in "._" for part in place.relative_to(top).parts)
 
 
 def fingerprint(path: str, content: bool) -> dict[str, Any]:
