@@ -7,7 +7,9 @@ __all__ = [
     "DatasetMissingError",
     "ManyClassesWarning",
     "MomentsFileError",
+    "NothingPredictsWarning",
     "NothingSelectedWarning",
+    "OrderedRowsWarning",
     "PartitionError",
     "PrecisionLossWarning",
     "ProductsMissingError",
@@ -33,6 +35,14 @@ class PrecisionLossWarning(UserWarning):
 
 class NothingSelectedWarning(UserWarning):
     """No variable was selected: ``transform`` will return no column."""
+
+
+class NothingPredictsWarning(UserWarning):
+    """No selection predicts held-out rows better than their mean does."""
+
+
+class OrderedRowsWarning(UserWarning):
+    """Consecutive rows make folds that differ by more than chance."""
 
 
 class ManyClassesWarning(UserWarning):

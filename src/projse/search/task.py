@@ -22,7 +22,7 @@ from projse.moments.sums import AUTO_XX_COLUMNS, Moments
 from projse.parameters import column_indices, is_whole, plain_rank
 from projse.search.auto import ALPHA, auto_redundancy
 from projse.search.rounds import Plan, Selection, select
-from projse.search.significance import are_no_counts, degrees_of_freedom
+from projse.search.significance import are_no_counts, degrees_of_freedom, rows_that_count
 from projse.sources.rows import Rows
 
 Array = NDArray[Any]
@@ -166,7 +166,7 @@ class Task:
                 "have; use a number."
             )
         if plan.redundancy is None:
-            rows = n_rows if are_no_counts(sum_weights, n_rows) else sum_weights
+            rows = rows_that_count(sum_weights, n_rows)
             plan = replace(plan, redundancy=auto_redundancy(rows, plan.one_view))
         degrees = float("nan")
         if self.spec.is_linear and not plan.one_view:
