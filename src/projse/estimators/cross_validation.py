@@ -95,13 +95,15 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    R² is the mean over the outputs of ``r2_score`` of a ridge regression with an intercept (none
-    with ``center=False``) on variables of unit variance. Its penalty is chosen from the training
-    rows, for each output and number of variables, by generalised cross-validation that charges 1.5
-    rows a degree of freedom: long lists of few rows are shrunk instead of exploding.
-    ``estimator=LinearRegression()`` judges by least squares. For class labels the outputs are their
-    indicators. The score of the choice is the best of many and therefore flatters: judge the final
-    model on rows that no one has seen.
+    R² is the share of the squared error of the training means that a ridge regression with an
+    intercept (none with ``center=False``) on variables of unit variance saves in the held-out rows,
+    outputs being in units of their standard deviation. For one output and large folds it is
+    ``r2_score``. The penalty is chosen from the training rows, for each output and number of
+    variables, by generalised cross-validation that charges 1.5 rows a degree of freedom: long lists
+    of few rows are shrunk instead of exploding. ``estimator=LinearRegression()`` judges by least
+    squares and ``r2_score``. For class labels the outputs are their indicators. The score of the
+    choice is the best of many and therefore flatters: judge the final model on rows that no one has
+    seen.
 
     Folds of more than some thousand candidates are not kept as moments: selections then read the
     rows, each entry of ``param_grid`` anew.
@@ -292,7 +294,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
                 entry, size = 0, 0
                 warn_caller(
                     f"Nothing predicts: the best mean held-out R² is {mean.flat[best]:.3g} with a "
-                    f"standard error of {error.flat[best]:.2g}, no better than the mean of y. "
+                    f"standard error of {error.flat[best]:.2g}, no better than means. "
                     f"The first parameters and the fewest variables ({sizes[0]}) were taken.",
                     NothingPredictsWarning,
                 )

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+TIE = 1e-10
+"""Scores that differ by no more are equal: the same variables in another order."""
+
 
 def standard_error(scores: Array) -> Array:
     """Return the standard error of the mean over the folds, which are the last axis."""
@@ -32,13 +35,18 @@ def choose(scores: Array, rule: str) -> tuple[int, int]:
     entry, size : int
     """
     mean = scores.mean(axis=2)
-    entry, size = divmod(int(np.nanargmax(mean)), mean.shape[1])
-    if rule == "best":
-        return entry, size
-    best_sizes = np.argmax(np.where(np.isnan(mean), -np.inf, mean), axis=1)
-    own_best = np.take_along_axis(scores, best_sizes[:, None, None], axis=1)[:, 0]
-    lead = scores[entry, size] - own_best
-    entry = int(np.argmax(lead.mean(axis=1) <= standard_error(lead)))
-    size = int(best_sizes[entry])
-    limit = mean[entry, size] - standard_error(scores[entry, size])
-    return entry, int(np.argmax(mean[entry] >= limit))
+    best = np.nanmax(mean, axis=1, initial=-np.inf)
+    is_best = mean >= best[:, None] - TIE
+    entry = int(np.argmax(best >= best.max() - TIE))
+    if rule == "1se":
+        # Each entry at its best, against the best of all.
+        own = scores[np.arange(len(scores)), np.argmax(is_best, axis=1)]
+        entry = int(np.argmax(_is_within_error(own[entry] - own)))
+        limit = best[entry] - TIE - standard_error(own[entry])
+        return entry, int(np.argmax(mean[entry] >= limit))
+    return entry, int(np.argmax(is_best[entry]))
+
+
+def _is_within_error(lead: Array) -> NDArray[np.bool_]:
+    """Tell which leads, fold by fold, are no larger than their standard errors."""
+    return np.asarray(lead.mean(axis=-1) <= TIE + standard_error(lead))

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.metrics.whitening import ordered_whitening
+from projse.moments.rounding import squared_norms
 from projse.moments.sparse_products import centred_yx
 from projse.moments.sums import Moments
 from projse.moments.views import restricted, second_moments
@@ -40,10 +41,11 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
 
     Returns
     -------
-    ndarray of shape (k, n_y)
-        As ``sklearn.metrics.r2_score`` of the regression on ``selected[:i]`` defines it, one output
-        a column: 1 is perfect, 0 is the mean of the test rows, and there is no lower limit. An
-        output that is constant in the test rows has 1 where it is predicted exactly, else 0.
+    ndarray of shape (k,)
+        The share of the squared error of the training means that the regressions save, outputs
+        being in units of their standard deviation in all rows: 1 is perfect, 0 is no better than
+        the training means, and there is no lower limit. Outputs that are constant in all rows do
+        not count.
 
     Notes
     -----
@@ -56,6 +58,9 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
     coordinates that whiten ``K + λI`` in the order of selection, the coefficients of a smaller
     regression are the first ones of a larger one, and its residuals and degrees of freedom are
     running sums. ``O(k² (k + n_y))`` flops a penalty, whatever the number of rows.
+
+    ``sklearn.metrics.r2_score`` divides output by output by the spread of the test rows about their
+    own mean, which is next to nothing by chance where they are few, or labels rare.
     """
     train, test = restricted(train, selected), restricted(test, selected)
     xx, xy, yy = second_moments(train, center)
@@ -70,8 +75,7 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
     w = test.sum_weights
     held_xx = (test.xx + w * np.outer(dx, dx)) * unit[:, None] * unit
     held_xy = (centred_yx(test).T + w * np.outer(dx, dy)) * unit[:, None]
-    total = np.diag(test.yy)
-    empty = total + w * dy**2
+    empty = np.diag(test.yy) + w * dy**2
 
     m = rows_that_count(train.sum_weights, train.n_samples)
     least = np.full(c.shape, np.inf)
@@ -90,11 +94,11 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
         residual = np.where(better, held, residual)
         least = np.where(better, gcv, least)
 
-    constant = total <= 16 * test.eps * empty
-    with np.errstate(divide="ignore", invalid="ignore"):
-        r2 = 1 - residual / total
-    exact = residual <= 16 * test.eps * np.maximum(empty, np.finfo(np.float64).tiny)
-    return np.where(constant, exact.astype(np.float64), r2)
+    spread = squared_norms(train + test, "y", center=True)
+    weights = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+    shifts = test.y_mean - train.y_mean
+    of_means = (np.diag(test.yy) + w * shifts**2) @ weights
+    return np.asarray(1 - residual @ weights / of_means if of_means else np.zeros(len(c)))
 
 
 def _residuals(B: Array, H: Array, h: Array, empty: Array) -> Array:
