@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from projse.estimators.held_out_choice import choose, standard_error
+from projse.estimators.held_out_choice import choose, predicts, standard_error
 
 DIFFICULTY = np.array([-0.4, 0.0, 0.1, 0.3])
 """Folds differ by far more than what is compared on them."""
@@ -44,3 +44,9 @@ def test_entries_that_could_not_be_judged_are_not_chosen():
     for rule in ("1se", "best"):
         entry, size = choose(scores([nan, nan], [0.2, nan], [nan, 0.9]), rule)
         assert (entry, size) == (2, 1)
+
+
+def test_what_predicts_is_above_zero_by_two_standard_errors():
+    error = standard_error(scores([0.0]))[0, 0]
+    for times, answer in ((-1, False), (1.9, False), (2.1, True)):
+        assert predicts(scores([-9.0, float("nan"), times * error])) is answer

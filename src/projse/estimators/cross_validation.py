@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone, is_regressor
 
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.folds import MomentFold, RowFold, judge_by, moment_folds, split_rows
-from projse.estimators.held_out_choice import choose, standard_error
+from projse.estimators.held_out_choice import choose, predicts, standard_error
 from projse.estimators.ordered_rows import some_columns, warn_if_ordered
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
@@ -78,7 +78,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
     best_score_ : float
         Mean held-out score of the choice.
     predicts_ : bool or None
-        Whether any choice has a mean held-out R² above 0 by more than its standard error. If not,
+        Whether the best mean held-out R² is above 0 by more than two standard errors. If not,
         nothing that was tried predicts: a ``NothingPredictsWarning`` says so, and the choice is the
         fewest variables and the first parameters. None where the score is not R².
     cv_results_ : dict
@@ -286,18 +286,16 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             raise ValueError("All held-out scores are NaN; look at estimator and scoring.")
         error = standard_error(scores)
         entry, size = choose(scores, self.rule)
-        self.predicts_ = None
-        if self._is_judged_by_r2():
+        self.predicts_ = predicts(scores) if self._is_judged_by_r2() else None
+        if self.predicts_ is False:
+            entry, size = 0, 0
             best = int(np.nanargmax(mean))
-            self.predicts_ = bool(mean.flat[best] > error.flat[best])
-            if not self.predicts_:
-                entry, size = 0, 0
-                warn_caller(
-                    f"Nothing predicts: the best mean held-out R² is {mean.flat[best]:.3g} with a "
-                    f"standard error of {error.flat[best]:.2g}, no better than means. "
-                    f"The first parameters and the fewest variables ({sizes[0]}) were taken.",
-                    NothingPredictsWarning,
-                )
+            warn_caller(
+                f"Nothing predicts: the best mean held-out R² is {mean.flat[best]:.2g}, with a "
+                f"standard error of {error.flat[best]:.2g}, no clear gain over the mean of y. The "
+                f"fewest variables ({sizes[0]}) and the first parameters were taken.",
+                NothingPredictsWarning,
+            )
         self.n_features_ = sizes[size]
         self.best_params_ = grid[entry]
         self.best_score_ = float(mean[entry, size])
