@@ -200,6 +200,7 @@ def test_from_moments_of_folds(seed, tmp_path):
     assert_allclose(curve(model, 4), honest(selector, X, Y, splits, range(1, 7)), atol=1e-8)
     assert model.n_features_ == 4
     labels = np.where(X[:, 0] > 0, "up", "down")
+    X[folds[0], 0] = np.abs(X[folds[0], 0])
     labels[folds[0]] = "up"
     parts = [Moments.from_arrays(X[rows], labels[rows], with_xx=True) for rows in folds]
     assert ProjSeCV(n_features=2).fit_moments(parts).n_features_in_ == 15
