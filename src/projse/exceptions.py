@@ -7,7 +7,9 @@ __all__ = [
     "DatasetMissingError",
     "ManyClassesWarning",
     "MomentsFileError",
+    "NothingPredictsWarning",
     "NothingSelectedWarning",
+    "OrderedRowsWarning",
     "PartitionError",
     "PrecisionLossWarning",
     "ProductsMissingError",
@@ -38,6 +40,14 @@ class NothingSelectedWarning(UserWarning):
 
 class UnreliableSelectionWarning(UserWarning):
     """The data cannot carry the answer: picks are by column order, or rest on very few rows."""
+
+
+class NothingPredictsWarning(UserWarning):
+    """No selection predicts held-out rows better than their mean does."""
+
+
+class OrderedRowsWarning(UserWarning):
+    """Consecutive rows make folds that differ by more than chance."""
 
 
 class ManyClassesWarning(UserWarning):

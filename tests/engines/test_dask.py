@@ -881,6 +881,8 @@ def test_partial_fit_goes_on_past_the_classes_of_wide_rows(seed, threads):
     same(got, ProjSe(4).fit(X, labels))
 
 
+# Some partitions hold a few rows only.
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
 @KINDS
 def test_partitions_are_blocks_and_folds(seed, scheduler, kind, monkeypatch):
     (X, Y, _), (dX, dY, dlabels) = collections(seed, kind)

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
 from agreement import quietly
+from honest_ridge import honest_r2
 from numpy.testing import assert_allclose, assert_array_equal
 from planted import planted, planted_labels
 from sklearn.base import clone
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
-from sklearn.metrics import r2_score
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
@@ -25,10 +27,14 @@ from variants import slow
 
 import projse.estimators.cross_validation
 import projse.estimators.folds
-from projse import Moments, ProjSe, ProjSeCV
-from projse.metrics.held_out import held_out_r2
+from projse import PAPER, Moments, ProjSe, ProjSeCV
+from projse.estimators.tuning_grid import AUTO
+from projse.exceptions import NothingPredictsWarning
 
 
+# Their rows are few, and often noise.
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
+@pytest.mark.filterwarnings("ignore::projse.exceptions.OrderedRowsWarning")
 @parametrize_with_checks([ProjSeCV(n_features=1, cv=3)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
@@ -52,12 +58,12 @@ def honest(selector, X, Y, splits, sizes, weight=None, one_hot=None):
             clone(selector).set_params(n_features_to_select=max(sizes)).fit, X[train], Y[train], w
         ).selected_
         for s, size in enumerate(sizes):
-            model = LinearRegression(fit_intercept=selector.center)
-            model.fit(X[train][:, picks[:size]], targets[train], w)
-            scores[s, f] = r2_score(
-                targets[test],
-                model.predict(X[test][:, picks[:size]]),
-                sample_weight=None if weight is None else weight[test],
+            columns = X[:, picks[:size]]
+            scores[s, f] = honest_r2(
+                *(columns[train], targets[train], columns[test], targets[test]),
+                center=selector.center,
+                weight=w,
+                test_weight=None if weight is None else weight[test],
             )
     return scores
 
@@ -82,15 +88,15 @@ def test_equals_an_honest_loop(seed, splitter, center, by_rows, monkeypatch):
     if by_rows:
         monkeypatch.setattr(projse.estimators.cross_validation, "FOLD_BYTES", 0)
     X, Y = known_number(seed, m=120, n_x=8)
-    selector = ProjSe(center=center)
+    selector = ProjSe(center=center, **AUTO)
     cv = SPLITTERS[splitter]
-    model = ProjSeCV(selector, n_features=5, cv=cv).fit(X, Y)
+    model = ProjSeCV(selector, n_features=5, param_grid=None, cv=cv).fit(X, Y)
     splits = list(cv.split(X))
     want = honest(selector, X, Y, splits, range(1, 6))
     assert_allclose(curve(model, len(splits)), want, atol=1e-8)
     assert_allclose(model.cv_results_["mean_test_score"], want.mean(axis=1), atol=1e-8)
     assert model.n_splits_ == len(splits)
-    final = ProjSe(model.n_features_, center=center).fit(X, Y)
+    final = ProjSe(model.n_features_, center=center, **AUTO).fit(X, Y)
     assert_array_equal(model.selected_, final.selected_)
 
 
@@ -98,17 +104,20 @@ def test_weights_equal_an_honest_loop(seed):
     X, Y = known_number(seed, m=100, n_x=7)
     weight = np.random.default_rng(seed).integers(0, 3, 100).astype(float)
     cv = KFold(4)
-    model = ProjSeCV(n_features=4, cv=cv).fit(X, Y, sample_weight=weight)
-    want = honest(ProjSe(), X, Y, list(cv.split(X)), range(1, 5), weight)
+    selector = ProjSe(**PAPER)
+    model = ProjSeCV(selector, n_features=4, param_grid=None, cv=cv)
+    model.fit(X, Y, sample_weight=weight)
+    want = honest(selector, X, Y, list(cv.split(X)), range(1, 5), weight)
     assert_allclose(curve(model, 4), want, atol=1e-8)
 
 
 def test_labels_equal_an_honest_loop(seed):
     X, y = planted_labels(seed, n_samples=150)
     cv = StratifiedKFold(5)
-    model = ProjSeCV(n_features=5).fit(X, y)
+    selector = ProjSe(**AUTO)
+    model = ProjSeCV(selector, n_features=5, param_grid=None).fit(X, y)
     one_hot = np.eye(3)[y]
-    want = honest(ProjSe(), X, y, list(cv.split(X, y)), range(1, 6), one_hot=one_hot)
+    want = honest(selector, X, y, list(cv.split(X, y)), range(1, 6), one_hot=one_hot)
     assert_allclose(curve(model, 5), want, atol=1e-8)
 
 
@@ -140,17 +149,15 @@ def test_chooses_other_parameters_in_the_same_pass(seed):
     assert len(passes) == 1
     assert set(model.best_params_) == set(grid)
     assert len(model.cv_results_["params"]) == 8 * 6
-    best = int(np.argmax(model.cv_results_["mean_test_score"]))
-    assert model.cv_results_["params"][best] == model.best_params_
     assert model.selector_.get_params()["alpha"] == model.best_params_["alpha"]
-    alone = ProjSeCV(ProjSe(**model.best_params_), n_features=6).fit(X, Y)
+    alone = ProjSeCV(ProjSe(**model.best_params_), n_features=6, param_grid=None).fit(X, Y)
     assert alone.n_features_ == model.n_features_
     assert_allclose(alone.best_score_, model.best_score_)
 
 
 def test_one_standard_error_rule(seed):
     X, Y = known_number(seed)
-    model = ProjSeCV(n_features=8).fit(X, Y)
+    model = ProjSeCV(n_features=8, param_grid=None).fit(X, Y)
     mean = model.cv_results_["mean_test_score"]
     best = int(np.argmax(mean))
     limit = mean[best] - model.cv_results_["standard_error"][best]
@@ -162,14 +169,17 @@ def test_one_standard_error_rule(seed):
 
 def test_any_estimator_and_scorer(seed):
     X, Y = known_number(seed, m=150, n_x=8)
-    ours = ProjSeCV(n_features=5).fit(X, Y)
-    theirs = ProjSeCV(n_features=5, estimator=LinearRegression(), n_jobs=2).fit(X, Y)
-    assert_allclose(curve(theirs, 5), curve(ours, 5), atol=1e-8)
+    ours = ProjSeCV(n_features=5, param_grid=None).fit(X, Y)
+    theirs = ProjSeCV(n_features=5, param_grid=None, estimator=LinearRegression(), n_jobs=2)
+    theirs.fit(X, Y)
+    assert_allclose(curve(theirs, 5)[3:], curve(ours, 5)[3:], atol=0.05)
+    assert theirs.predicts_
     scored = ProjSeCV(n_features=[1, 3], estimator=Ridge(), scoring="neg_mean_squared_error").fit(
         X, Y
     )
     assert np.all(scored.cv_results_["mean_test_score"] < 0)
-    assert scored.cv_results_["n_features"].tolist() == [1, 3]
+    assert scored.predicts_ is None, "a score without a zero says nothing about it"
+    assert set(scored.cv_results_["n_features"]) == {1, 3}
     X, y = planted_labels(seed)
     labels = np.array(["a", "b", "c"])[y]
     model = ProjSeCV(n_features=4, estimator=LogisticRegression(max_iter=500)).fit(X, labels)
@@ -184,11 +194,13 @@ def test_from_moments_of_folds(seed, tmp_path):
     paths = [tmp_path / f"{i}.moments" for i in range(4)]
     for path, rows in zip(paths, folds, strict=True):
         Moments.from_arrays(X[rows], Y[rows], with_xx=True).save(path)
-    model = ProjSeCV(n_features=6).fit_moments(paths)
+    selector = ProjSe(**AUTO)
+    model = ProjSeCV(selector, n_features=6, param_grid=None).fit_moments(paths)
     splits = [(np.setdiff1d(np.arange(200), rows), rows) for rows in folds]
-    assert_allclose(curve(model, 4), honest(ProjSe(), X, Y, splits, range(1, 7)), atol=1e-8)
+    assert_allclose(curve(model, 4), honest(selector, X, Y, splits, range(1, 7)), atol=1e-8)
     assert model.n_features_ == 4
     labels = np.where(X[:, 0] > 0, "up", "down")
+    X[folds[0], 0] = np.abs(X[folds[0], 0])
     labels[folds[0]] = "up"
     parts = [Moments.from_arrays(X[rows], labels[rows], with_xx=True) for rows in folds]
     assert ProjSeCV(n_features=2).fit_moments(parts).n_features_in_ == 15
@@ -207,23 +219,9 @@ def test_groups_names_and_sparse(seed):
     assert_allclose(curve(sparse, 5), curve(dense, 5), atol=1e-8)
 
 
-def test_dependent_picks_and_constant_outputs(seed):
-    rng = np.random.default_rng(seed)
-    X, Y = known_number(seed, m=60, n_x=6)
-    X = np.column_stack([X, X[:, 0], np.ones(60)])
-    Y = np.column_stack([Y, np.r_[rng.normal(size=30), np.zeros(30)]])
-    a, b = (Moments.from_arrays(X[s], Y[s], with_xx=True) for s in (slice(0, 30), slice(30, 60)))
-    order = np.array([0, 6, 7, 1, 2])
-    got = held_out_r2(a, b, order)
-    for k in (1, 2, 3, 4, 5):
-        model = LinearRegression().fit(X[:30, order[:k]], Y[:30])
-        want = r2_score(Y[30:], model.predict(X[30:, order[:k]]), multioutput="raw_values")
-        assert_allclose(got[k - 1], want, atol=1e-7)
-
-
 def test_a_selection_that_ends_early_keeps_its_score(seed):
     X, Y = planted(seed)
-    model = ProjSeCV(ProjSe(exhausted="stop"), n_features=6).fit(X, Y)
+    model = ProjSeCV(ProjSe(exhausted="stop"), n_features=6, param_grid=None).fit(X, Y)
     mean = model.cv_results_["mean_test_score"]
     assert_allclose(mean[3:], mean[2])
 
@@ -235,6 +233,8 @@ BAD = {
     "rule": ({"rule": "2se"}, {}, "rule='2se'"),
     "scoring alone": ({"scoring": "r2"}, {}, "estimator is None"),
     "unknown parameter": ({"param_grid": {"gama": [1]}}, {}, "names 'gama'"),
+    "another word": ({"param_grid": "all"}, {}, "the only word is 'auto'"),
+    "no grid": ({"param_grid": 3}, {}, "param_grid must be 'auto'"),
     "number in the grid": ({"param_grid": {"n_features_to_select": [1]}}, {}, "n_features lists"),
     "too many": ({"n_features": 9}, {}, "n_features holds 9"),
     "none": ({"n_features": []}, {}, "nothing to try"),
@@ -273,7 +273,7 @@ def test_bad_moments(seed):
 
 def test_exclude_and_include_bound_the_numbers_that_are_tried(seed):
     X, Y = planted(seed, n_features=12)
-    model = ProjSeCV(ProjSe(exclude=[0, 3], include=[5, 6])).fit(X, Y)
+    model = ProjSeCV(ProjSe(exclude=[0, 3], include=[5, 6]), param_grid=None).fit(X, Y)
     assert_array_equal(model.cv_results_["n_features"], np.arange(2, 11))
     assert model.selected_[:2].tolist() == [5, 6]
     assert not set(model.selected_) & {0, 3}
@@ -287,7 +287,9 @@ def test_each_entry_of_the_grid_is_judged_with_its_own_centring(seed):
     X, Y = planted(seed, n_features=8)
     X, Y = X + 3.0, Y + 5.0
     both = ProjSeCV(param_grid={"center": [True, False]}, n_features=[3]).fit(X, Y)
-    alone = [ProjSeCV(ProjSe(center=c), n_features=[3]).fit(X, Y) for c in (True, False)]
+    alone = [
+        ProjSeCV(ProjSe(center=c), n_features=[3], param_grid=None).fit(X, Y) for c in (True, False)
+    ]
     want = [model.cv_results_["mean_test_score"][0] for model in alone]
     assert_allclose(both.cv_results_["mean_test_score"], want)
 
@@ -306,6 +308,7 @@ def test_wide_tables_keep_names_and_parameters(seed, monkeypatch):
     model = ProjSeCV(ProjSe(include=["g2"], exclude=["g4"])).fit(X, labels)
     assert model.selector_.get_params() == {
         **ProjSe(include=["g2"], exclude=["g4"]).get_params(),
+        **model.best_params_,
         "n_features_to_select": model.n_features_,
     }
     assert model.selector_.feature_names_in_.tolist() == X.columns.tolist()
@@ -318,8 +321,111 @@ def test_scores_that_are_nan_stay_nan_and_are_not_chosen(seed):
     def scoring(model, X, y):
         return np.nan if X.shape[1] == 2 else -float(X.shape[1])
 
-    model = ProjSeCV(estimator=LinearRegression(), scoring=scoring, rule="best").fit(X, Y)
+    model = ProjSeCV(
+        estimator=LinearRegression(), scoring=scoring, rule="best", param_grid=None
+    ).fit(X, Y)
     scores = model.cv_results_["mean_test_score"]
     assert np.isnan(scores[1])
     assert np.isfinite(np.delete(scores, 1)).all()
     assert model.n_features_ == 1
+
+
+def test_long_lists_of_few_rows_do_not_explode(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(40, 120))
+    Y = X[:, :3] @ rng.normal(size=(3, 3)) + 0.3 * rng.normal(size=(40, 3))
+    judged = {
+        name: ProjSeCV(ProjSe(**AUTO), n_features=60, param_grid=None, estimator=estimator)
+        for name, estimator in {"ridge": None, "least squares": LinearRegression()}.items()
+    }
+    worst = {name: curve(model.fit(X, Y), 5).mean(axis=1).min() for name, model in judged.items()}
+    assert worst["least squares"] < -2
+    assert worst["ridge"] > -0.5
+
+
+def copies_and_others(seed, m=300):
+    """One strong variable with eleven copies, and four weaker ones of their own."""
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(m, 5))
+    copies = Z[:, :1] + 0.05 * rng.normal(size=(m, 12))
+    X = np.hstack([copies, Z[:, 1:], rng.normal(size=(m, 10))])
+    return X, Z * [3.0, 1.5, 1.5, 1.5, 1.5] @ np.ones((5, 2)) + rng.normal(size=(m, 2))
+
+
+def noisy_copies_of_one_cause(seed, m=80):
+    """One cause behind forty noisy variables: the more of them are averaged, the better."""
+    rng = np.random.default_rng(seed)
+    cause = rng.normal(size=(m, 1))
+    X = np.hstack([cause + 2 * rng.normal(size=(m, 40)), rng.normal(size=(m, 400))])
+    return X, cause + 0.3 * rng.normal(size=(m, 4))
+
+
+def alone_and_tuned(selector, X, Y, n_features):
+    """Choose the number for a selector as it is, and with other settings beside it."""
+    alone = ProjSeCV(selector, n_features=n_features, param_grid=None)
+    tuned = ProjSeCV(selector, n_features=n_features)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NothingPredictsWarning)
+        return alone.fit(X, Y), tuned.fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("case", "redundancy"), [(copies_and_others, 1.0), (noisy_copies_of_one_cause, 0.0)]
+)
+def test_leaves_a_redundancy_that_is_clearly_worse(seed, case, redundancy):
+    selector = ProjSe(**AUTO | {"redundancy": redundancy})
+    alone, tuned = alone_and_tuned(selector, *case(seed), n_features=15)
+    assert tuned.best_params_["redundancy"] != redundancy
+    assert tuned.best_score_ > alone.best_score_ + 0.05
+    assert tuned.selector_.redundancy == tuned.best_params_["redundancy"]
+
+
+def test_leaves_an_alpha_that_is_clearly_worse(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 80))
+    Y = X[:, -3:] @ rng.normal(size=(3, 50)) + rng.normal(size=(60, 50))
+    alone, tuned = alone_and_tuned(ProjSe(**AUTO | {"alpha": 0.0}), X, Y, n_features=8)
+    assert tuned.best_params_["alpha"] != 0.0
+    assert tuned.best_score_ > alone.best_score_ + 0.05
+
+
+def test_what_the_selector_has_stays_where_others_are_no_better(seed):
+    X, Y = known_number(seed)
+    for own in (AUTO, AUTO | {"alpha": 2.0}):
+        model = ProjSeCV(ProjSe(**own), n_features=4).fit(X, Y)
+        assert model.best_params_ == own, "all of them find the four"
+    tried = [params["redundancy"] for params in model.cv_results_["params"]]
+    again = ProjSeCV(ProjSe(exhausted="restart", **AUTO), n_features=4).fit(X, Y)
+    assert {0.0, 0.5, 1.0, "auto"} == set(tried)
+    assert {params["redundancy"] for params in again.cv_results_["params"]} == {"auto"}
+
+
+@pytest.mark.parametrize("rule", ["1se", "best"])
+@pytest.mark.parametrize("estimator", [None, Ridge()])
+def test_what_predicts_nothing_is_said_to(seed, estimator, rule):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 10))
+    # What three folds have learned, the fourth belies.
+    Y = X[:, :5] * np.repeat([1.0, -1.0, 1.0, -1.0], 30)[:, None]
+    model = ProjSeCV(ProjSe(**AUTO), n_features=[3, 5], cv=4, estimator=estimator, rule=rule)
+    with pytest.warns(NothingPredictsWarning, match="best mean held-out R² is -0") as found:
+        model.fit(X, Y)
+    assert found[0].filename == __file__, "the warning points at the user's line"
+    assert model.predicts_ is False
+    assert model.n_features_ == 3
+    assert model.best_params_ == AUTO
+    assert model.best_score_ == model.cv_results_["mean_test_score"][0]
+    assert model.fit(X, np.abs(Y) + X[:, :5]).predicts_ is True
+
+
+@pytest.mark.slow
+def test_noise_seldom_seems_to_predict(seed):
+    rng = np.random.default_rng(seed)
+    seemed = 0
+    for _ in range(25):
+        X, Y = rng.normal(size=(60, 15)), rng.normal(size=(60, 3))
+        model = ProjSeCV(ProjSe(**AUTO), n_features=5, param_grid=None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NothingPredictsWarning)
+            seemed += model.fit(X, Y).predicts_
+    assert seemed <= 9

@@ -55,6 +55,7 @@ def test_auto_is_refused_where_there_are_no_pvalues(seed, options):
         ProjSe("auto", **options).fit(X, Y)
 
 
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
 def test_rows_of_weight_zero_neither_count_nor_are_seen(seed):
     rng = np.random.default_rng(seed)
     X, y = rng.normal(size=(60, 4)), np.array(["b", "c"] * 30)

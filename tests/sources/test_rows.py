@@ -369,7 +369,7 @@ def test_whole_numbers_that_look_like_measurements_are_taken_as_classes_with_a_w
         ProjSe(1).partial_fit,
         Moments.from_arrays,
         StabilityProjSe(ProjSe(1), 3, stratify=False, threshold=0.3, blocks=5).fit,
-        lambda X, y: ProjSeCV(cv=KFold(2)).fit(X, np.concatenate([y[:200]] * 2)),
+        lambda X, y: ProjSeCV(cv=KFold(2)).fit(*(np.concatenate([A[:200]] * 2) for A in (X, y))),
         lambda X, y: ProjSe(1).fit_source((X, y)),
     ):
         expected = said if call.__name__ != "<lambda>" else "distinct values"

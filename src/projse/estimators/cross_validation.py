@@ -1,29 +1,32 @@
-"""ProjSeCV: how many variables, by cross-validation at the price of one pass."""
+"""ProjSeCV: how many variables, and how they are picked, by cross-validation from one pass."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from os import PathLike
 from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
-from sklearn.model_selection import ParameterGrid
+from sklearn.base import BaseEstimator, clone, is_regressor
 
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.folds import MomentFold, RowFold, judge_by, moment_folds, split_rows
-from projse.estimators.given_moments import load_given, refuse_qr
-from projse.estimators.parameters import check_parameters
+from projse.estimators.given_moments import load_given
+from projse.estimators.held_out_choice import choose, predicts, standard_error
+from projse.estimators.ordered_rows import some_columns, warn_if_ordered
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
+from projse.estimators.tuning_grid import tuning_grid
+from projse.exceptions import NothingPredictsWarning
 from projse.moments.blocks import all_but_one
 from projse.moments.combine import align_classes
 from projse.moments.sums import Moments
 from projse.parameters import column_indices, is_whole
 from projse.search.task import Task
 from projse.sources.rows import Rows
+from projse.warn import warn_caller
 
 Array = NDArray[Any]
 
@@ -36,8 +39,8 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
     """Choose the number of variables, and parameters of the selection, by cross-validation.
 
     The rows are summed once, fold by fold; what is left when a fold is held out is a sum of the
-    others. Selections for all numbers of variables come from one search, and the held-out R² of Y
-    on the selected variables from the moments, so no row is read twice.
+    others. Selections for all numbers of variables come from one search, and the held-out R² of a
+    ridge regression of Y on the selected variables from the moments, so no row is read twice.
 
     Parameters
     ----------
@@ -45,17 +48,25 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         What to tune; None: ``ProjSe()``. Its ``n_features_to_select`` is ignored.
     n_features : int, sequence of int or None, default=None
         Numbers of variables to try: all up to a number, those listed, or all there are up to 100.
-    param_grid : mapping or list of mappings, default=None
-        Other parameters to choose, such as ``{"round_size": [None, 1, 5], "alpha": [0, 0.1]}``.
+    param_grid : "auto", mapping, list of mappings or None, default="auto"
+        Other parameters to choose, such as ``{"kernel": ["linear", "poly"], "alpha": [0, 0.1]}``.
+        "auto": those of the selector, then ``alpha``, ``redundancy`` and ``round_size`` all "auto",
+        and from there a ``redundancy`` of 0, 0.5 or 1, or an ``alpha`` of 0.1 or 10. None: those of
+        the selector. Each entry costs a selection a fold, from small matrices.
     cv : int, splitter or iterable, default=5
-        As in scikit-learn; class labels are spread evenly over the folds.
+        As in scikit-learn: a number makes folds of consecutive rows, and class labels are spread
+        evenly over them. Rows that look ordered are not shuffled but reported
+        (``OrderedRowsWarning``), because the remedy depends on what the order is: shuffled time
+        series would be predicted from their own neighbours.
     estimator : estimator or None, default=None
-        Judge by this estimator, fitted on the selected columns, instead of least squares. The rows
-        are then read again for each fit.
+        Judge by this estimator, fitted on the selected columns, instead of ridge regression. The
+        rows are then read again for each fit.
     scoring : str, callable or None, default=None
         How to judge ``estimator``; None: its own score.
     rule : {"1se", "best"}, default="1se"
-        The fewest variables within one standard error of the best mean score, or the best.
+        "best": the best mean score. "1se": of ``param_grid``, the first entry whose best mean score
+        is within one standard error (of the difference, fold by fold) of that; and the fewest
+        variables within one standard error of its best mean score. So list what you prefer first.
     n_jobs : int or None, default=None
         Threads of the pass over the rows, and jobs for ``estimator``.
 
@@ -67,6 +78,10 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         The parameters chosen from ``param_grid``.
     best_score_ : float
         Mean held-out score of the choice.
+    predicts_ : bool or None
+        Whether the best mean held-out R² is above 0 by more than two standard errors. If not,
+        nothing that was tried predicts: a ``NothingPredictsWarning`` says so, and the choice is the
+        fewest variables and the first parameters. None where the score is not R².
     cv_results_ : dict
         The curves, one entry a candidate: ``n_features``, ``params``, ``mean_test_score``,
         ``std_test_score``, ``standard_error`` and ``split{i}_test_score``.
@@ -81,9 +96,18 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
 
     Notes
     -----
-    R² is the mean over the outputs of ``r2_score`` of least squares with an intercept (none with
-    ``center=False``). For class labels the outputs are their indicators. The score of the choice is
-    the best of many and therefore flatters: judge the final model on rows that no one has seen.
+    R² is the share of the squared error of the training means that a ridge regression with an
+    intercept (none with ``center=False``) on variables of unit variance saves in the held-out rows,
+    outputs being in units of their standard deviation. For one output and large folds it is
+    ``r2_score``. The penalty is chosen from the training rows, for each output and number of
+    variables, by generalised cross-validation that charges 1.5 rows a degree of freedom: long lists
+    of few rows are shrunk instead of exploding. ``estimator=LinearRegression()`` judges by least
+    squares and ``r2_score``. For class labels the outputs are their indicators. The score of the
+    choice is the best of many and therefore flatters: judge the final model on rows that no one has
+    seen.
+
+    Folds of more than some thousand candidates are not kept as moments: selections then read the
+    rows, each entry of ``param_grid`` anew.
 
     Examples
     --------
@@ -101,7 +125,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         selector: Any = None,
         *,
         n_features: Any = None,
-        param_grid: Any = None,
+        param_grid: Any = "auto",
         cv: Any = 5,
         estimator: Any = None,
         scoring: Any = None,
@@ -131,7 +155,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         -------
         self : object
         """
-        selector = self._selector()
+        selector, grid = self._checked()
         if y is None:
             raise ValueError(
                 "ProjSeCV requires y to be passed, but the target y is None; there is nothing to "
@@ -140,15 +164,21 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         with all_or_nothing(self):
             rows = self._check_rows(X, y, sample_weight, selector.target_type)
             splits = split_rows(rows, self.cv, groups)
+            consecutive = self.cv is None or is_whole(self.cv)
             judge = None
             if self.estimator is not None:
                 judge = judge_by(self.estimator, self.scoring, rows, splits)
             if 16 * rows.X.shape[1] ** 2 * len(splits) > FOLD_BYTES:
-                self._choose(selector, [RowFold(rows, *split) for split in splits], judge)
+                if consecutive:
+                    tests = some_columns(rows, [test for _, test in splits])
+                    warn_if_ordered(tests, rows.weight)
+                self._choose(selector, grid, [RowFold(rows, *split) for split in splits], judge)
                 self._finish(selector, rows)
             else:
                 folds, total = moment_folds(rows, splits, self.n_jobs, selector.batch_size)
-                self._choose(selector, folds, judge)
+                if consecutive:
+                    warn_if_ordered([fold.test for fold in folds], rows.weight)
+                self._choose(selector, grid, folds, judge)
                 self._finish(selector, total)
         return self
 
@@ -165,7 +195,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         -------
         self : object
         """
-        selector = self._selector()
+        selector, grid = self._checked()
         if self.estimator is not None:
             raise ValueError("estimator needs the rows, which moments do not keep; use fit.")
         parts = load_given(folds, "folds")
@@ -182,11 +212,12 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             if total.classes is not None:
                 parts = [align_classes(part, total)[0] for part in parts]
             pairs = zip(all_but_one(parts), parts, strict=True)
-            self._choose(selector, [MomentFold(train, test) for train, test in pairs], None)
+            self._choose(selector, grid, [MomentFold(train, test) for train, test in pairs], None)
             self._finish(selector, total)
         return self
 
-    def _selector(self) -> ProjSe:
+    def _checked(self) -> tuple[ProjSe, list[dict[str, Any]]]:
+        """Return the selector and what to try of its parameters; refuse what makes no sense."""
         selector = ProjSe() if self.selector is None else self.selector
         if not isinstance(selector, ProjSe):
             raise TypeError(f"selector must be a ProjSe, not {type(selector).__name__}.")
@@ -196,39 +227,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             raise ValueError(
                 "scoring judges an estimator, and estimator is None; held-out R² needs neither."
             )
-        check_parameters(selector)
-        for params in self._grid():
-            unknown = set(params) - set(selector.get_params())
-            if unknown or "n_features_to_select" in params:
-                name = sorted(unknown or {"n_features_to_select"})[0]
-                raise ValueError(
-                    f"param_grid names {name!r}; it takes parameters of ProjSe other than "
-                    "n_features_to_select, which n_features lists."
-                )
-            if "target_type" in params:
-                raise ValueError(
-                    "param_grid names 'target_type', which says what y is; set it in the selector: "
-                    "scores of classes and of numbers do not compare."
-                )
-            tuned = clone(selector).set_params(**params)
-            check_parameters(tuned)
-            refuse_qr(tuned, "ProjSeCV works from moments: use solver='auto'")
-            if callable(tuned.kernel):
-                raise ValueError(
-                    "A callable kernel needs the rows of every fold; ProjSeCV works from moments. "
-                    "Use a built-in kernel, or sklearn's GridSearchCV."
-                )
-        return clone(selector)
-
-    def _grid(self) -> list[dict[str, Any]]:
-        if self.param_grid is None:
-            return [{}]
-        if not isinstance(self.param_grid, Mapping | Sequence):
-            raise TypeError(
-                f"param_grid must be a mapping or a list of them, not "
-                f"{type(self.param_grid).__name__}."
-            )
-        return list(ParameterGrid(self.param_grid))
+        return clone(selector), tuning_grid(self.param_grid, selector)
 
     def _sizes(self, least: int, most: int) -> list[int]:
         """Return the numbers of variables to try, ascending."""
@@ -255,9 +254,14 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         exclude = [column_indices("exclude", c.exclude, n, names).size for c in candidates]
         return max(1, *include), n - max(exclude)
 
-    def _choose(self, selector: ProjSe, folds: Sequence[MomentFold | RowFold], judge: Any) -> None:
+    def _choose(
+        self,
+        selector: ProjSe,
+        grid: list[dict[str, Any]],
+        folds: Sequence[MomentFold | RowFold],
+        judge: Any,
+    ) -> None:
         """Score every candidate on every fold, and keep the curves and the choice."""
-        grid = self._grid()
         candidates = [clone(selector).set_params(**params) for params in grid]
         sizes = self._sizes(*self._limits(candidates))
         scores = np.full((len(grid), len(sizes), len(folds)), np.nan)
@@ -281,15 +285,21 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         mean = scores.mean(axis=2)
         if not np.isfinite(mean).any():
             raise ValueError("All held-out scores are NaN; look at estimator and scoring.")
-        error = scores.std(axis=2, ddof=1) / np.sqrt(len(folds))
-        g, best = divmod(int(np.nanargmax(mean)), len(sizes))
-        chosen = best
-        if self.rule == "1se":
-            within = mean[g] >= mean[g, best] - error[g, best]
-            chosen = int(np.argmax(within))
-        self.n_features_ = sizes[chosen]
-        self.best_params_ = grid[g]
-        self.best_score_ = float(mean[g, chosen])
+        error = standard_error(scores)
+        entry, size = choose(scores, self.rule)
+        self.predicts_ = predicts(scores) if self._is_judged_by_r2() else None
+        if self.predicts_ is False:
+            entry, size = 0, 0
+            best = int(np.nanargmax(mean))
+            warn_caller(
+                f"Nothing predicts: the best mean held-out R² is {mean.flat[best]:.2g}, with a "
+                f"standard error of {error.flat[best]:.2g}, no clear gain over the mean of y. The "
+                f"fewest variables ({sizes[0]}) and the first parameters were taken.",
+                NothingPredictsWarning,
+            )
+        self.n_features_ = sizes[size]
+        self.best_params_ = grid[entry]
+        self.best_score_ = float(mean[entry, size])
         self.n_splits_ = len(folds)
         n = len(sizes)
         self.cv_results_ = {
@@ -300,6 +310,12 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             "standard_error": error.ravel(),
             **{f"split{f}_test_score": scores[:, :, f].ravel() for f in range(len(folds))},
         }
+
+    def _is_judged_by_r2(self) -> bool:
+        """Whether a score of 0 is that of the mean."""
+        if self.estimator is None:
+            return True
+        return bool(is_regressor(self.estimator)) and self.scoring in (None, "r2")
 
     def _finish(self, selector: ProjSe, total: Moments | Rows) -> None:
         final = selector.set_params(n_features_to_select=self.n_features_, **self.best_params_)

@@ -35,8 +35,8 @@ class MomentFold:
         return task.on_moments(self.train).selection
 
     def r2(self, picks: Array, center: bool) -> Array:
-        """Return held-out R² for growing sets of picks, mean over the outputs."""
-        return held_out_r2(self.train, self.test, picks, center).mean(axis=1)
+        """Return held-out R² for growing sets of picks."""
+        return held_out_r2(self.train, self.test, picks, center)
 
 
 @dataclass
@@ -52,10 +52,10 @@ class RowFold:
         return task.on_rows(self.rows.take(self.train)).selection
 
     def r2(self, picks: Array, center: bool) -> Array:
-        """Return held-out R² for growing sets of picks, mean over the outputs."""
+        """Return held-out R² for growing sets of picks."""
         few = replace(self.rows, X=self.rows.X[:, picks], feature_names=None)
         train, test = (moments_of(few.take(part), with_xx=True) for part in (self.train, self.test))
-        return held_out_r2(train, test, np.arange(len(picks)), center).mean(axis=1)
+        return held_out_r2(train, test, np.arange(len(picks)), center)
 
 
 def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:

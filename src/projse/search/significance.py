@@ -40,6 +40,11 @@ def are_no_counts(sum_weights: float, n_rows: int) -> bool:
     return sum_weights < n_rows / 2
 
 
+def rows_that_count(sum_weights: float, n_rows: int) -> float:
+    """Return the number of rows, each as often as its weight says, if that is what weights say."""
+    return n_rows if are_no_counts(sum_weights, n_rows) else sum_weights
+
+
 def selection_pvalue(
     score: float, rank: int, taken: int, n_candidates: int, degrees: float
 ) -> float:

@@ -23,7 +23,7 @@ from projse.parameters import column_indices, is_whole, plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
 from projse.search.doubts import doubts
 from projse.search.rounds import Plan, Selection, select
-from projse.search.significance import are_no_counts, degrees_of_freedom
+from projse.search.significance import are_no_counts, degrees_of_freedom, rows_that_count
 from projse.sources.rows import Rows
 
 Array = NDArray[Any]
@@ -177,8 +177,7 @@ class Task:
                 "n_features_to_select='auto' goes by p-values, which one view (y=None) does not "
                 "have; use a number."
             )
-        counted = n_rows if are_no_counts(sum_weights, n_rows) else sum_weights
-        plan = replace(plan, n_rows=float(counted))
+        plan = replace(plan, n_rows=float(rows_that_count(sum_weights, n_rows)))
         if plan.one_view:
             plan = replace(plan, largest_ridge=LARGEST_IN_ONE_VIEW)
         degrees = float("nan")
