@@ -26,9 +26,6 @@ from projse.search.soft import SoftConditioning
 
 Array = NDArray[Any]
 
-SHORTLIST = 96
-"""At most this many rows of ``K_XX`` are made at a time, where they cost a pass."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -113,10 +110,14 @@ class Selection:
 class ReferenceSpace:
     """The reference space of a selection: opened for search round by round."""
 
-    def __init__(self, gram: FeatureGram, plan: Plan) -> None:
+    def __init__(self, gram: FeatureGram, plan: Plan, eligible: NDArray[np.bool_]) -> None:
         self.gram = gram
         self.plan = plan
-        self.conditioning = Conditioning(gram)
+        n_picks = plan.n_features
+        if n_picks is None:
+            n_picks = (gram.n_x if plan.one_view else gram.n_y) + len(plan.include)
+        self.shortlist = Shortlist(gram, n_picks, eligible)
+        self.conditioning = Conditioning(gram, self.shortlist)
         # One view needs no factor of its own Gram matrix: its search is pivoted Cholesky.
         self.by_cholesky = plan.one_view and not plan.needs_factor
         self.largest: float | None = None
@@ -189,20 +190,22 @@ def select(
     -------
     Selection
     """
-    space = ReferenceSpace(gram, plan)
-    selection = Selection()
     eligible = gram.alive.copy()
     eligible[plan.exclude] = False
+    space = ReferenceSpace(gram, plan, eligible)
+    selection = Selection()
     if gram.n_covariates:
         space.conditioning.extend_by_covariates()
     deflation, rank = space.open()
     selection.reference_rank = rank
     wanted = plan.n_features
     if plan.include.size:
+        if space.by_cholesky:
+            space.shortlist.rows(plan.include, deflation.scores)  # together, not one by one
         for pick in greedy(deflation, eligible, forced=plan.include):
             selection.add(pick, float("nan"), 0)
         eligible[plan.include] = False
-        space.conditioning.extend(plan.include)
+        space.conditioning.extend(plan.include, deflation.opening_scores)
         deflation, rank = space.open()
     if wanted is None:
         # What comes first takes no place of what the references are then searched for.
@@ -253,7 +256,7 @@ def select(
             if not gram.has_x_rows:
                 selection.stopped = "no products"
                 break
-            space.conditioning.extend(np.asarray(pending, dtype=np.intp))
+            space.conditioning.extend(np.asarray(pending, dtype=np.intp), deflation.opening_scores)
             pending = []
         deflation, rank = space.open()
     return selection
@@ -283,9 +286,8 @@ def _select_softly(
     soft = SoftConditioning(deflation.R, alive, plan.ridge, gram.eps ** (2 / 3))
     initial = soft.scores()
     given = GivenPicks(rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
-    size = 1 if gram.narrow_x_rows else min(wanted - n_before + 16, SHORTLIST)
-    shortlist = Shortlist(conditioning.x_rows, size)
-    eligible = alive.copy()
+    eligible = space.shortlist.eligible = alive.copy()
+    only_one = wanted == n_before + 1
     while len(selection.indices) < wanted:
         pick = soft.best(eligible)
         if pick is None or pick.score <= deflation.floor(pick.index, initial[pick.index]):
@@ -293,14 +295,16 @@ def _select_softly(
             return
         j = pick.index
         needed = plan.ridge < np.inf or not np.isnan(given.degrees)
-        if needed and not gram.has_x_rows:
-            if len(selection.indices) + 1 < wanted or plan.significance is not None:
-                selection.stopped = "no products"
-                return
-            needed = False
+        if needed and not gram.has_x_rows and not only_one:
+            selection.stopped = "no products"
+            return
         pvalue = float("nan")
         if needed:
-            row = shortlist.row(j, np.where(eligible, soft.scores(), -1.0))
+            if only_one:  # nothing is conditioned on it, and there is no pick before it
+                row = np.zeros(gram.n_x)
+                row[j] = 1.0
+            else:
+                row = conditioning.x_rows(np.array([j]), scores=soft.scores)[0]
             place = deflation.R.column(j) * space.unridged
             pvalue = given.add(j, row, place, pick.n_candidates)
         if plan.significance is not None and not pvalue <= plan.significance:
