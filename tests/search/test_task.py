@@ -75,9 +75,9 @@ def test_all_products_are_summed_up_to_a_width_that_grows_with_the_price_of_a_pa
         return Task.of(ProjSe(n_picks, **form), n_x, None).products.are_summed(20, price)
 
     assert summed(int(2 * price))
-    assert not summed(int(2 * price) + 200)
+    assert not summed(int(2 * price) + 300)
     assert not summed(KEPT_COLUMNS)
-    assert summed(int(2 * price) + 200, n_picks=500)  # many passes cost more than all products
+    assert summed(int(2 * price) + 300, n_picks=500)  # many passes cost more than all products
 
 
 @pytest.mark.parametrize(

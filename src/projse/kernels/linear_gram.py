@@ -42,10 +42,12 @@ class LinearGram:
         Squared norms; exactly 0 for a variable that is constant up to rounding.
     x_rows : callable or None
         Rows of ``G_XX`` for given indices, at all columns (None) or at some, as a new array.
-    narrow_x_rows : bool
-        Whether some columns of those rows cost less than all.
     eps : float
         Unit roundoff of the entries.
+    narrow_x_rows : bool
+        Whether some columns of those rows cost less than all.
+    far_x_rows : bool
+        Whether those rows cost a pass over rows that are not in memory.
     """
 
     yy: Array
@@ -56,6 +58,7 @@ class LinearGram:
     x_rows: XRows | None
     eps: float
     narrow_x_rows: bool = False
+    far_x_rows: bool = False
 
     @property
     def n_x(self) -> int:
@@ -110,13 +113,15 @@ def gram_of(
         x_rows = _products_on_demand(own_products(rows, moments), moments, center)
     elif cross is not None:
         x_rows = _products_on_demand(cross, moments, center)
+    serving: Any = {"x_rows": x_rows, "narrow_x_rows": narrow}
+    serving["far_x_rows"] = x_rows is not None and not narrow and rows is None
     if moments.y_mean is None:
         if not whole_reference:
             none = np.empty((0, moments.n_x))
-            return LinearGram(none[:, :0], none, None, None, xx_diag, x_rows, moments.eps, narrow)
+            return LinearGram(none[:, :0], none, None, None, xx_diag, eps=moments.eps, **serving)
         assert moments.xx is not None
         own = moments.xx if center else moments.xx + w * np.outer(x_mean, x_mean)
-        return LinearGram(own, own, None, None, xx_diag, x_rows, moments.eps, narrow)
+        return LinearGram(own, own, None, None, xx_diag, eps=moments.eps, **serving)
     assert moments.yy is not None
     y_mean, yy = moments.y_mean, moments.yy
     norms = squared_norms(moments, "y", center)
@@ -126,7 +131,7 @@ def gram_of(
         yy = yy * np.outer(norms > 0, norms > 0)
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
     a, b = (sign * w * y_mean, x_mean) if sign else (None, None)
-    return LinearGram(yy, moments.yx, a, b, xx_diag, x_rows, moments.eps, narrow)
+    return LinearGram(yy, moments.yx, a, b, xx_diag, eps=moments.eps, **serving)
 
 
 def _products_at_hand(xx: Array, moments: Moments, center: bool) -> XRows:

@@ -101,7 +101,7 @@ class ProductsNeeded:
             return True
         if self.plan.significance is not None or (self.plan.n_features is None and n_y is None):
             n = min(n, SHORTLIST)  # it will stop somewhere
-        size = shortlist_size(n)
+        size = shortlist_size(n, far=n_samples is None)
         return self.n_x / 2 <= -(-n // size) * (size + price)
 
     def are_summed_after(self, first: Moments, price: float) -> bool:

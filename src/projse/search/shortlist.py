@@ -17,15 +17,16 @@ from projse.kernels.feature_gram import FeatureGram
 Array = NDArray[Any]
 
 SHORTLIST = 96
-"""At most this many rows of ``K_XX`` are made at a time beyond those that are wanted."""
+"""At most this many likely rows of ``K_XX`` are made at a time; twice as many where that costs a
+pass over rows that are not in memory."""
 
 SPARE = 16
 """Rows beyond the number of picks: some of the best candidates will not be picked."""
 
 
-def shortlist_size(n_picks: int) -> int:
+def shortlist_size(n_picks: int, far: bool) -> int:
     """Return how many rows are made at a time for this many picks."""
-    return min(n_picks + SPARE, SHORTLIST)
+    return min(2 * n_picks + SPARE, 2 * SHORTLIST) if far else min(n_picks + SPARE, SHORTLIST)
 
 
 class Shortlist:
@@ -44,7 +45,7 @@ class Shortlist:
         self.eligible = eligible
         self.n_fills = 0
         self._gram = gram
-        self._size = shortlist_size(n_picks)
+        self._size = shortlist_size(n_picks, gram.far_x_rows)
         self._rows: dict[int, Array] = {}
 
     def rows(self, wanted: Array, scores: Callable[[], Array] | None = None) -> Array:
