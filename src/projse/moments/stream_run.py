@@ -123,7 +123,7 @@ class Run:
                     fingerprints[id(part)] = part.fingerprint(self.folder.content)
                 for rows in self._rows(part):
                     waiting.append((part, self.multiplier(rows), rows))
-                    while len(waiting) > CHUNKS_AHEAD:
+                    while len(waiting) > self.multiplier.n_ahead:
                         settle()
                 waiting.append((part, None, None))
         except Exception:
@@ -237,6 +237,7 @@ class Multiplier:
         self.batch_size = batch_size
         self.buffers = Buffers()
         self.pool = ThreadPoolExecutor(1) if self.n_threads > 1 else None
+        self.n_ahead = 0 if self.pool is None else CHUNKS_AHEAD
 
     def __enter__(self) -> Multiplier:
         return self
