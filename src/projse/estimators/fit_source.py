@@ -54,18 +54,24 @@ class FitSourceMixin(FitMomentsMixin):
         numeric_only : bool, default=False
             Leave out features that are not numbers, instead of refusing them.
         with_xx : bool or "auto", default="auto"
-            Sum the products of the candidates with each other, for more picks than the references
-            have dimensions. "auto" does so where this selection needs them; with a state also for
-            up to 512 candidates, since the next selection may need them.
+            Sum the products of all candidates with each other, for more picks than the references
+            have dimensions. "auto" does so where this selection conditions on picks and it is
+            cheaper (up to about 600 candidates; with a state, which keeps them for the next day,
+            up to about 2000); else the source is read again, once or a few times, for products of
+            the picks alone, at any width. With a state also for up to 512 candidates, since the
+            next selection may need them. False leaves them out: fewer picks may be made. Streams
+            that can be read only once: all products for up to 8192 candidates.
         format : {"parquet", "feather", "arrow", "csv", "npy"}, default=None
             Format of the files; None goes by their names.
         state : path-like, default=None
             Folder that keeps the sums of every file: to go on after a crash, and to add new files
-            without reading the old ones. It must be new, empty, or a state.
+            without reading the old ones (but for products of the picks: see ``with_xx``). It must
+            be new, empty, or a state.
         state_by : {"time", "content"}, default="time"
             Whether a file has changed is told by its size and time, or by its content.
         progress : callable, default=None
-            Called as the pass goes on; see :func:`projse.moments_from`.
+            Called as each pass goes on; see :func:`projse.moments_from`. ``n_passes`` tells them
+            apart.
 
         Returns
         -------

@@ -94,7 +94,7 @@ def moments_from(
         As in :class:`ProjSe`.
     progress : callable, default=None
         Called with an object that has ``n_rows``, ``n_parts``, ``n_parts_total``, ``n_kept``,
-        ``fraction`` and ``label`` as the pass goes on.
+        ``fraction``, ``label`` and ``n_passes`` as the pass goes on.
 
     Returns
     -------
