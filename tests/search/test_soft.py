@@ -14,7 +14,6 @@ from scipy import stats
 from projse import PAPER, Moments, ProjSe, TwoViewProjSe
 from projse.exceptions import ProductsMissingWarning, RankExhaustedWarning
 from projse.projectors import select_by_projectors
-from projse.search.shortlist import Shortlist
 
 AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
 
@@ -150,33 +149,15 @@ def test_rows_made_for_a_shortlist_are_those_of_the_whole_matrix(seed, monkeypat
     X, Y = related(seed, m=60, p=300)
     want = ProjSe(40, **AUTO).fit(X, Y)
     assert want.moments_.xx is not None
-    monkeypatch.setattr("projse.kernels.routes.CHEAP_PRODUCTS", 0)
+    monkeypatch.setattr("projse.search.products.CHEAP_PRODUCTS", 0)
     monkeypatch.setattr("projse.kernels.linear_gram.COPY_ELEMENTS", 0)
-    monkeypatch.setattr("projse.search.rounds.SHORTLIST", 8)
+    monkeypatch.setattr("projse.search.task.IN_MEMORY", 0.0)
+    monkeypatch.setattr("projse.search.shortlist.SHORTLIST", 8)
     X_wide = np.hstack([X, np.random.default_rng(seed).normal(size=(60, 900))])
     on_demand = ProjSe(40, exclude=np.arange(300, 1200), **AUTO).fit(X_wide, Y)
     assert on_demand.moments_.xx is None
     assert_array_equal(on_demand.selected_, want.selected_)
     assert_allclose(on_demand.scores_, want.scores_, rtol=1e-8)
-
-
-def test_a_shortlist_is_filled_again_only_when_a_pick_is_outside():
-    K = np.eye(10) + 0.1
-    asked = []
-
-    def x_rows(indices):
-        asked.append(indices.tolist())
-        return K[indices]
-
-    shortlist = Shortlist(x_rows, 4)
-    scores = np.arange(10.0)
-    for j in (9, 8, 6):
-        assert_array_equal(shortlist.row(j, scores), K[j])
-        scores[j] = -1
-    assert len(asked) == 1
-    assert_array_equal(shortlist.row(0, scores), K[0])
-    assert asked[1][0] == 0
-    assert len(asked[1]) == 4
 
 
 def test_all_real_variables_are_found_where_outputs_share_one_dimension(seed):

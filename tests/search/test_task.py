@@ -7,9 +7,11 @@ import pytest
 from numpy.testing import assert_array_equal
 from paper import paper_form
 
-from projse import Moments, ProjSe, StabilityProjSe
+from projse import PAPER, Moments, ProjSe, StabilityProjSe
 from projse.exceptions import ProductsMissingError, RankExhaustedWarning
-from projse.search.task import KEPT_COLUMNS, Task
+from projse.moments.own_products import IN_MEMORY, ON_CLUSTER, ONCE, OVER_FILES, OVER_STATE
+from projse.search.products import KEPT_COLUMNS
+from projse.search.task import Task
 
 
 def rows_with(seed, m, p, q, n_classes=None):
@@ -54,13 +56,47 @@ def test_partial_fit_after_a_fit_without_products_says_so(seed):
 
 
 def test_too_many_candidates_are_refused_before_they_are_summed():
-    task = Task.of(paper_form(5), KEPT_COLUMNS + 1, None)
-    assert not task.needs_products(5)
+    products = Task.of(ProjSe(5, **PAPER), KEPT_COLUMNS + 1, None).products
+    assert not products.are_summed(5, ONCE)
+    assert not products.are_summed(2, OVER_FILES)
     with pytest.raises(ProductsMissingError, match=f"up to {KEPT_COLUMNS} candidates"):
-        task.needs_products(2)
+        products.are_summed(2, ONCE)
     X = np.random.default_rng(0).normal(size=(20, KEPT_COLUMNS + 1)).astype(np.float32)
     with pytest.raises(ProductsMissingError, match="exhausted='stop'"):
         paper_form(5).partial_fit(X, X[:, :2])
+
+
+AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
+
+
+@pytest.mark.parametrize("price", [IN_MEMORY, OVER_FILES, OVER_STATE, ON_CLUSTER])
+@pytest.mark.parametrize("form", [{**PAPER, "round_size": 1}, AUTO])
+def test_all_products_are_summed_up_to_a_width_that_grows_with_the_price_of_a_pass(form, price):
+    def summed(n_x, n_picks=50):
+        return Task.of(ProjSe(n_picks, **form), n_x, None).products.are_summed(20, price)
+
+    assert summed(int(2 * price))
+    assert not summed(int(2 * price) + 300)
+    assert not summed(KEPT_COLUMNS)
+    assert summed(int(2 * price) + 300, n_picks=500)  # many passes cost more than all products
+
+
+@pytest.mark.parametrize(
+    ("parameters", "one_view"),
+    [
+        ({**PAPER, "center_kernel": True}, False),
+        ({**PAPER, "alpha": 0.1}, True),
+        ({**PAPER, "kernel": "rbf"}, True),
+        (AUTO, True),
+    ],
+)
+def test_what_needs_all_products_says_so_where_there_are_too_many(parameters, one_view):
+    def products(n_x):
+        return Task.of(ProjSe(5, **parameters), n_x, None, one_view).products
+
+    assert products(KEPT_COLUMNS).are_summed(2, OVER_FILES)
+    with pytest.raises(ProductsMissingError, match=f"up to {KEPT_COLUMNS} candidates.*in memory"):
+        products(KEPT_COLUMNS + 1).are_summed(2, OVER_FILES)
 
 
 def test_few_rows_of_many_references_are_no_error_yet(seed):

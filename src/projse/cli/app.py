@@ -161,7 +161,7 @@ def select(
     quiet: Quiet = False,
     debug: Debug = False,
 ) -> None:
-    """Pick the columns of DATA that say most about the targets, in one pass.
+    """Pick the columns of DATA that say most about the targets.
 
     DATA may also be files that 'projse moments' wrote.
     """

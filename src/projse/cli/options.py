@@ -102,8 +102,9 @@ WithXX = Annotated[
     bool | None,
     option(
         "--with-xx/--without-xx",
-        help="Sum the products of the candidates, for more picks than targets; default: where "
-        "needed; with --state and in 'build' also for up to 512 candidates.",
+        help="Sum the products of all candidates, for more picks than targets; default: where "
+        "that is cheaper than to read the data again for products of the picks, and with --state "
+        "and in 'build' for up to 512 candidates.",
     ),
 ]
 Paper = Annotated[

@@ -18,12 +18,16 @@ from projse.sources.files import find_files, fingerprint, identity, would_find
 
 @dataclass
 class Reading:
-    """Options of the commands that read rows, and what came of it."""
+    """Options of the commands that read rows, and what came of it.
+
+    ``last`` is the last report of the first pass; ``n_passes`` counts those that followed too.
+    """
 
     data: list[str]
     source: SourceOptions
     quiet: bool = False
     last: SourceProgress | None = None
+    n_passes: int = 1
     seconds: float = field(default=0.0)
 
     @property
@@ -51,7 +55,9 @@ class Reading:
         with _bar(self.quiet) as show:
 
             def report(now: SourceProgress) -> None:
-                self.last = now
+                if now.n_passes == 1:
+                    self.last = now
+                self.n_passes = now.n_passes
                 show(now)
 
             try:
@@ -76,16 +82,19 @@ class Reading:
         if self.last is None:
             return f"From moments of {rows} in {_count(len(self.data), 'file')}"
         kept = f"{_count(self.last.n_kept, 'file')} kept from before, {rows} in all"
+        again = ""
+        if self.n_passes > 1:
+            again = f"; all read {_times(self.n_passes - 1)} more for products of the picks"
         if self.last.n_kept == self.last.n_parts_total:
-            return f"Nothing new to read; {kept}"
+            return f"Nothing new to read; {kept}{again}"
         text = f"Read {_count(self.last.n_rows, 'row')}"
         if self.last.n_parts_total > 1 or self.last.n_kept:
             text += f" from {_count(self.last.n_parts_total - self.last.n_kept, 'file')}"
-        speed = self.last.n_rows / max(self.seconds, 1e-9)
-        text += f" in {self.seconds:.2f} s ({speed:,.0f} rows/s)"
+        n_read = self.last.n_rows + (self.n_passes - 1) * moments.n_samples
+        text += f" in {self.seconds:.2f} s ({n_read / max(self.seconds, 1e-9):,.0f} rows/s)"
         if self.last.n_kept:
             text += f"; {kept}"
-        return text
+        return text + again
 
 
 def moments_files(data: list[str]) -> bool:
@@ -135,6 +144,10 @@ def _is_moments(path: str) -> bool:
         return False
 
 
+def _times(n: int) -> str:
+    return "once" if n == 1 else f"{n} times"
+
+
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
@@ -165,11 +178,17 @@ def _bar(quiet: bool) -> Iterator[Report]:
         transient=True,
     )
     task = bar.add_task("", total=None, files="reading", rows="")
-    started = time.perf_counter()
+    started, n_passes = time.perf_counter(), 1
 
     def show(now: SourceProgress) -> None:
+        nonlocal started, n_passes
+        if now.n_passes > n_passes:
+            n_passes, started = now.n_passes, time.perf_counter()
+            bar.reset(task)
         speed = now.n_rows / max(time.perf_counter() - started, 1e-9)
         files = f"{now.n_parts}/{now.n_parts_total} files" if now.n_parts_total > 1 else "reading"
+        if n_passes > 1:
+            files += f", pass {n_passes}"
         bar.update(
             task,
             total=None if now.fraction is None else 1.0,

@@ -112,6 +112,7 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
         "n_rows_read": 0 if last is None else last.n_rows,
         "n_files": len(reading.data) if last is None else last.n_parts_total,
         "n_files_kept": 0 if last is None else last.n_kept,
+        "n_passes": 0 if last is None else reading.n_passes,
         "seconds_reading": round(reading.seconds, 3),
         "n_candidates": moments.n_x,
         "references": None if moments.one_view else list(moments.target_names or ()),

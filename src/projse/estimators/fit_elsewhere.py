@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Self
 
 from projse.engines.reduction import RowsElsewhere
@@ -11,7 +10,9 @@ from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress
-from projse.moments.partitions import moments_elsewhere
+from projse.moments.own_products import ON_CLUSTER
+from projse.moments.partitions import cross_elsewhere, moments_elsewhere
+from projse.moments.sums import Moments
 from projse.search.task import Task
 from projse.sources.encode_targets import warn_many_classes
 
@@ -46,7 +47,7 @@ class FitElsewhereMixin(FitMomentsMixin):
         return self._fit_elsewhere(SparkRows.of(df, features, targets, weight, class_target))
 
     def _fit_elsewhere(self, rows: RowsElsewhere, covariates: Any = None) -> Self:
-        """Fit to rows that are summed where they lie: in one pass, or two where that is needed."""
+        """Fit to rows that are summed where they lie; further passes make products of the picks."""
         for refused, remedy in (
             (callable(self.kernel), "a callable kernel needs all rows in one place"),
             (self.solver == "qr", "solver='qr' factors rows in one place; use solver='auto'"),
@@ -57,11 +58,14 @@ class FitElsewhereMixin(FitMomentsMixin):
         ):
             if refused:
                 raise ValueError(f"With rows on a cluster, {remedy}.")
-        options = self._pass_options(self.target_type)
+        options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
         with all_or_nothing(self):
-            progress = FitProgress(self)
+            progress = FitProgress(self, max_phases=None)
             progress.phase("rows")
-            moments = moments_elsewhere(rows, with_xx=_needs_products(self, rows), **options)
+            with_xx = self._sums_products(rows)
+            moments = moments_elsewhere(
+                rows, with_xx=with_xx, target_type=self.target_type, **options
+            )
             if moments.n_samples < 2:
                 raise ValueError(
                     f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
@@ -76,44 +80,43 @@ class FitElsewhereMixin(FitMomentsMixin):
                 )
             progress.phase("picks")
             remember_columns(self, moments.n_x, moments.feature_names)
-            # Only the pass can tell that the references are used up before the picks.
-            again = partial(moments_elsewhere, rows, with_xx=True, **options)
-            self._fit_moments(moments, again=again)
+            cross = cross_elsewhere(rows, moments, **options)
+            self._fit_moments(moments, cross=progress.around(cross))
             progress.end()
         return self
 
     def _partial_fit_elsewhere(self, rows: RowsElsewhere, target_type: str) -> None:
         """Add rows that are summed where they lie to those seen so far, and select anew."""
-        first = not hasattr(self, "moments_")
-        options = self._pass_options(target_type)
-        if first:
-            with_xx = _needs_products(self, rows, keep_few=True)
+
+        def sum_rows(with_xx: bool) -> Moments:
+            return moments_elsewhere(
+                rows,
+                with_xx=with_xx,
+                target_type=target_type,
+                n_jobs=self.n_jobs,
+                batch_size=self.batch_size,
+            )
+
+        if hasattr(self, "moments_"):
+            batch = sum_rows(self.moments_.xx is not None)
         else:
-            with_xx = self.moments_.xx is not None
-        batch = moments_elsewhere(rows, with_xx=with_xx, **options)
-        if first:
+            assert rows.n_x is not None
+            task = Task.of(self, rows.n_x, rows.feature_names, rows.one_view)
+            batch = self._first_batch(task, self._directions(rows), sum_rows)
             remember_columns(self, batch.n_x, batch.feature_names)
-        again = partial(moments_elsewhere, rows, with_xx=True, **options) if first else None
-        self._add_moments(batch, getattr(rows, "Y", None), again)
+        self._add_moments(batch, getattr(rows, "Y", None))
 
-    def _pass_options(self, target_type: str) -> Any:
-        """Return the keywords of a pass, but for ``with_xx``."""
-        return {"target_type": target_type, "n_jobs": self.n_jobs, "batch_size": self.batch_size}
+    def _sums_products(self, rows: RowsElsewhere) -> bool | str:
+        """Tell whether the first pass sums the products of all candidates.
 
+        What cannot be done is said here, before the pass.
+        """
+        if rows.n_x is None:  # names in include cannot be resolved, nor widths compared
+            return True if rows.one_view or self.center_kernel else "auto"
+        task = Task.of(self, rows.n_x, rows.feature_names, rows.one_view)
+        return task.products.are_summed(self._directions(rows), ON_CLUSTER)
 
-def _needs_products(
-    selector: FitMomentsMixin, rows: RowsElsewhere, *, keep_few: bool = False
-) -> bool:
-    """Tell whether it is certain, before the pass, that candidates will be conditioned on.
-
-    With ``keep_few``, a few products are kept in any case: the pass will not be made again.
-    """
-    if rows.n_x is None:  # names in include cannot be resolved yet
-        always = selector.include is not None or selector.round_size is not None
-        return rows.one_view or selector.center_kernel or always
-    # What cannot be done is said here, before the pass.
-    task = Task.of(selector, rows.n_x, rows.feature_names, rows.one_view)
-    # Where the pass must tell, a second one follows if it has to.
-    open_ended = selector.target_type == "class" or selector.n_features_to_select == "auto"
-    n_y = None if open_ended else rows.n_y
-    return task.keeps_products(n_y) if keep_few else task.needs_products(n_y)
+    def _directions(self, rows: RowsElsewhere) -> int | None:
+        """Bound the directions of the references; None where the pass must tell."""
+        open_ended = self.target_type == "class" or self.n_features_to_select == "auto"
+        return None if open_ended else rows.n_y

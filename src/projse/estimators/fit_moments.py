@@ -20,8 +20,9 @@ from projse.exceptions import (
     UnreliableSelectionWarning,
 )
 from projse.moments.leverage import on_few_rows
+from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
-from projse.search.task import KEPT_COLUMNS, Outcome, Task
+from projse.search.task import Outcome, Task
 from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
@@ -59,6 +60,11 @@ class FitMomentsMixin(RowSelector):
         self : object
         """
         check_parameters(self)
+        self._fit_checked(moments)
+        return self
+
+    def _fit_checked(self, moments: Moments, cross: Cross | None = None) -> None:
+        """Check moments and select from them; ``cross`` makes products that they lack."""
         check_given(moments)
         refuse_qr(self)
         if moments.n_samples < 2:
@@ -67,41 +73,33 @@ class FitMomentsMixin(RowSelector):
             )
         with all_or_nothing(self):
             remember_columns(self, moments.n_x, moments.feature_names)
-            self._fit_moments(moments)
-        return self
+            self._fit_moments(moments, cross=cross)
 
     def _fit_moments(
-        self,
-        moments: Moments,
-        *,
-        quiet: bool = False,
-        again: Callable[[], Moments] | None = None,
+        self, moments: Moments, *, quiet: bool = False, cross: Cross | None = None
     ) -> None:
-        """Select from moments of columns that are remembered.
-
-        ``again`` makes another pass, with the products of the candidates.
-        """
-        task = self._task(moments.one_view)
-        outcome = task.on_moments(moments)
-        if outcome.lacks_products and again is not None and task.n_x <= KEPT_COLUMNS:
-            moments = again()
-            outcome = task.on_moments(moments)
+        """Select from moments of columns that are remembered."""
+        outcome = self._task(moments.one_view).on_moments(moments, cross=cross)
         self._keep_moments(moments)
         self._store(outcome, quiet=quiet)
 
-    def _add_moments(
-        self, batch: Moments, y: Any, again: Callable[[], Moments] | None = None
-    ) -> None:
-        """Add moments to those seen so far, and select anew.
+    def _first_batch(
+        self, task: Task, n_y: int | None, sum_rows: Callable[[bool], Moments]
+    ) -> Moments:
+        """Sum rows that others will be added to, with the products that this selection needs.
 
-        ``again`` sums the first batch once more, with the products of the candidates.
+        Only the sums can tell that the references have fewer directions than columns.
         """
+        batch = sum_rows(task.products.are_kept(n_y))
+        if batch.xx is None and task.products.are_summed_after(batch, ONCE):
+            batch = sum_rows(True)
+        return batch
+
+    def _add_moments(self, batch: Moments, y: Any) -> None:
+        """Add moments to those seen so far, and select anew."""
         total = self.moments_ + batch if hasattr(self, "moments_") else batch
         warn_many_classes(total.classes, total.n_samples, self.target_type, y)
         outcome = self._task(total.one_view).on_moments(total, provisional=True)
-        if outcome.lacks_products and again is not None and total.n_x <= KEPT_COLUMNS:
-            total = again()
-            outcome = self._task(total.one_view).on_moments(total, provisional=True)
         # As many directions as the rows can tell apart, and fewer than references: more may come.
         rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_y
         if outcome.lacks_products and not rank_may_grow:

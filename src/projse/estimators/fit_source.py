@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Self
-
-import numpy as np
 
 from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress, with_callbacks
 from projse.moments.options import SourceOptions
-from projse.moments.stream import sum_source
+from projse.moments.own_products import ONCE
+from projse.moments.stream import OpenSource
 from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
-from projse.search.task import KEPT_COLUMNS, Task, reference_columns
+from projse.search.task import Task
 from projse.sources.encode_targets import warn_many_classes
 
 
@@ -56,18 +54,24 @@ class FitSourceMixin(FitMomentsMixin):
         numeric_only : bool, default=False
             Leave out features that are not numbers, instead of refusing them.
         with_xx : bool or "auto", default="auto"
-            Sum the products of the candidates with each other, for more picks than the references
-            have dimensions. "auto" does so where this selection needs them; with a state also for
-            up to 512 candidates, since the next selection may need them.
+            Sum the products of all candidates with each other, for more picks than the references
+            have dimensions. "auto" does so where this selection conditions on picks and it is
+            cheaper (up to about 600 candidates; with a state, which keeps them for the next day,
+            up to about 2000); else the source is read again, once or a few times, for products of
+            the picks alone, at any width. With a state also for up to 512 candidates, since the
+            next selection may need them. False leaves them out: fewer picks may be made. Streams
+            that can be read only once: all products for up to 8192 candidates.
         format : {"parquet", "feather", "arrow", "csv", "npy"}, default=None
             Format of the files; None goes by their names.
         state : path-like, default=None
             Folder that keeps the sums of every file: to go on after a crash, and to add new files
-            without reading the old ones. It must be new, empty, or a state.
+            without reading the old ones (but for products of the picks: see ``with_xx``). It must
+            be new, empty, or a state.
         state_by : {"time", "content"}, default="time"
             Whether a file has changed is told by its size and time, or by its content.
         progress : callable, default=None
-            Called as the pass goes on; see :func:`projse.moments_from`.
+            Called as each pass goes on; see :func:`projse.moments_from`. ``n_passes`` tells them
+            apart.
 
         Returns
         -------
@@ -77,63 +81,45 @@ class FitSourceMixin(FitMomentsMixin):
         self._refuse_need_of_rows()
         columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
         options = SourceOptions(*columns, with_xx, format, state, state_by)
-        fit_progress = FitProgress(self)
+        fit_progress = FitProgress(self, max_phases=None)
+        report = _both(progress, fit_progress)
         with all_or_nothing(self):
-            moments = sum_source(
-                source,
-                options,
-                self.target_type,
-                self.n_jobs,
-                self.batch_size,
-                _both(progress, fit_progress.phase("rows")),
-                needs_products=self._needs_products_of,
+            opened = OpenSource(
+                source, options, self.target_type, self.n_jobs, self.batch_size, report
             )
+
+            def needs_products(first: Moments) -> bool:
+                task = Task.of(self, first.n_x, first.feature_names, first.one_view)
+                return task.products.are_summed_after(first, opened.price)
+
+            fit_progress.phase("rows")
+            moments = opened.total(needs_products)
             if class_target is None:
                 warn_many_classes(moments.classes, moments.n_samples, self.target_type)
             fit_progress.phase("picks")
-            self.fit_moments(moments)
+            cross = None
+            # Products that were left out by hand are not made by another pass.
+            if with_xx == "auto" and opened.price < ONCE:
+                cross = fit_progress.around(opened.cross(moments))
+            self._fit_checked(moments, cross)
         fit_progress.end()
         return self
 
-    def _needs_products_of(self, first: Moments) -> bool:
-        task = Task.of(self, first.n_x, first.feature_names, first.one_view)
-        return needs_products(task, first)
 
-
-def needs_products(task: Task, first: Moments) -> bool:
-    """Tell from the first rows whether a selection may condition on picks.
-
-    More rows can only add directions to the references: where the first rows have enough of them
-    for all picks, the products of the candidates are not needed.
-    """
-    if first.n_x <= KEPT_COLUMNS and task.needs_products(max(_rank(first), 1)):
-        return True
-    return task.needs_products(reference_columns(first, task.spec.center))
-
-
-def _rank(moments: Moments) -> int:
-    """Count the directions of the references that no rounding can put in doubt."""
-    if moments.yy is None:
-        return 0
-    norms = np.sqrt(np.diag(moments.yy))
-    alive = norms > 0
-    scaled = moments.yy[np.ix_(alive, alive)] / np.outer(norms[alive], norms[alive])
-    if not alive.any():
-        return 0
-    return int((np.linalg.eigvalsh(scaled) > 1e-4).sum())
-
-
-def _both(progress: Report | None, steps: Callable[[int, int], None] | None) -> Report | None:
-    """Report to the caller and, part by part, to scikit-learn's callbacks."""
-    if steps is None:
+def _both(progress: Report | None, fit_progress: FitProgress) -> Report | None:
+    """Report each pass to the caller and, part by part, to scikit-learn's callbacks."""
+    if not fit_progress.is_followed:
         return progress
-    n_reported = 0
+    at = (1, 0)
 
     def report(now: SourceProgress) -> None:
-        nonlocal n_reported
-        while n_reported < now.n_parts:
-            n_reported += 1
-            steps(n_reported, now.n_parts_total)
+        nonlocal at
+        n_passes, n_reported = at
+        if now.n_passes > n_passes:
+            n_reported = 0
+        for done in range(n_reported + 1, now.n_parts + 1):
+            fit_progress.step(done, now.n_parts_total)
+        at = (now.n_passes, now.n_parts)
         if progress is not None:
             progress(now)
 

@@ -19,8 +19,9 @@ from projse.kernels.linear_gram import gram_of
 from projse.kernels.reference import orthonormal_reference
 from projse.kernels.routes import KernelSpec, from_gram, from_rows
 from projse.moments.in_memory import moments_of
+from projse.moments.own_products import IN_MEMORY
 from projse.moments.sparse_products import centred_cross, raw_cross
-from projse.moments.sums import AUTO_XX_COLUMNS, Moments
+from projse.moments.sums import Moments
 from projse.search.rounds import Plan, select
 from projse.search.task import Task
 from projse.sources.rows import Rows
@@ -124,8 +125,8 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
         if spectrum is not None:
             # A basis of permuted references is the permuted basis.
             rows, spectrum = orthonormal_reference(rows, center=task.spec.center)
-            few = rows.X.shape[1] <= AUTO_XX_COLUMNS
-            with_xx = few and task.n_conditioned(rows.Y.shape[1]) > 0
+            n_y, n_samples = rows.Y.shape[1], rows.n_samples
+            with_xx = task.products.are_summed(n_y, IN_MEMORY, n_samples)
             moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
     plan = task.complete(float(rows.n_samples), rows.n_samples, spectrum)
     # Scores are compared with scores: the p-values of permuted data are of no use.

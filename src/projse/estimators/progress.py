@@ -23,16 +23,20 @@ __all__ = ["CallbackSupportMixin", "FitProgress", "with_callbacks"]
 class FitProgress:
     """Reports the phases of a fit, rows and then picks, to the callbacks of an estimator.
 
-    A phase ends when the next one begins, however many of its steps were taken: a selection may
-    stop early, and a route may have no steps to report. Costs nothing when no callback is set.
+    Passes that make products of the picks are phases between them, of unknown number
+    (``max_phases=None``). A phase ends when the next one begins, however many of its steps were
+    taken: a selection may stop early, and a route may have no steps to report. Costs nothing when
+    no callback is set.
     """
 
-    def __init__(self, estimator: Any, X: Any = None, y: Any = None) -> None:
+    def __init__(
+        self, estimator: Any, X: Any = None, y: Any = None, max_phases: int | None = 2
+    ) -> None:
         self._estimator = estimator
         self._context = None
         self._phase: _Phase | None = None
         if getattr(estimator, "_skl_callbacks", None):
-            self._context = estimator._init_callback_context(max_subtasks=2)
+            self._context = estimator._init_callback_context(max_subtasks=max_phases)
             self._context.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
 
     def phase(self, name: str) -> Callable[[int, int], None] | None:
@@ -42,6 +46,27 @@ class FitProgress:
         self._end_phase()
         self._phase = _Phase(self._estimator, self._context, name)
         return self._phase.report
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether there is a callback to report to."""
+        return self._context is not None
+
+    def step(self, done: int, total: int) -> None:
+        """Report a step of the phase at hand."""
+        if self._phase is not None:
+            self._phase.report(done, total)
+
+    def around(self, cross: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """Let each pass that makes products be a phase."""
+
+        def reported(indices: Any) -> Any:
+            self.phase("products")
+            products = cross(indices)
+            self.phase("picks")
+            return products
+
+        return reported
 
     def end(self) -> None:
         """Report that the fit is done."""

@@ -6,7 +6,6 @@ Long because it is one class with all that scikit-learn asks of an estimator, do
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -19,7 +18,8 @@ from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
 from projse.moments.in_memory import moments_of
-from projse.search.task import reference_columns
+from projse.moments.sums import Moments
+from projse.search.products import reference_columns
 from projse.sources.covariates import append_covariates
 from projse.sources.rows import is_dask
 
@@ -303,13 +303,15 @@ class ProjSe(
                 self._partial_fit_elsewhere(DaskRows.of(X, y, sample_weight), target_type)
                 return self
             rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
+
+            def sum_rows(with_xx: bool) -> Moments:
+                options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
+                return moments_of(rows, with_xx=with_xx, **options)
+
             if first:
                 n_y = reference_columns(rows, self.center)
-                with_xx = self._task(rows.Y is None).keeps_products(n_y)
+                batch = self._first_batch(self._task(rows.Y is None), n_y, sum_rows)
             else:
-                with_xx = self.moments_.xx is not None
-            options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
-            batch = moments_of(rows, with_xx=with_xx, **options)
-            again = partial(moments_of, rows, with_xx=True, **options) if first else None
-            self._add_moments(batch, y, again)
+                batch = sum_rows(self.moments_.xx is not None)
+            self._add_moments(batch, y)
         return self

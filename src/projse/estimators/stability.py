@@ -28,11 +28,13 @@ from projse.exceptions import (
 )
 from projse.metrics.stability import nogueira_stability, relevance_stability
 from projse.moments.blocks import StackedMoments, moments_of_blocks
+from projse.moments.own_products import ONCE
 from projse.moments.resample import deal, draw_counts, draw_rows, generator, group_codes, share
 from projse.moments.sums import Moments
 from projse.parameters import is_number, is_whole
+from projse.search.products import KEPT_COLUMNS, reference_columns
 from projse.search.rounds import Selection
-from projse.search.task import KEPT_COLUMNS, Outcome, Task, reference_columns
+from projse.search.task import Outcome, Task
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 
@@ -283,7 +285,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
 
     def _needs_products(self, rows: Rows) -> bool:
         n_y = reference_columns(rows, self.selector.center)
-        return self._task(rows.Y is None).needs_products(n_y)
+        return self._task(rows.Y is None).products.are_summed(n_y, ONCE)
 
     def _counts(self, n_blocks: int, rng: np.random.Generator) -> Array:
         n_draws = share(self.subsample, n_blocks)

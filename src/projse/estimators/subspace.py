@@ -47,7 +47,8 @@ def subspace_correlation(X: Any, Y: Any, center: bool = True) -> NDArray[np.floa
         raise ValueError("Y is None; pass the reference columns.")
     spec = KernelSpec(center=center)
     route = _distributed(X, Y, spec) if is_dask(X, Y) else _in_memory(X, Y, spec)
-    space = ReferenceSpace(route.gram, Plan(None, spectrum=route.spectrum))
+    plan = Plan(None, spectrum=route.spectrum)
+    space = ReferenceSpace(route.gram, plan, route.gram.alive)
     scores = space.open()[0].scores()
     return np.sqrt(np.clip(scores, 0.0, 1.0))
 

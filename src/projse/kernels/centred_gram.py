@@ -72,6 +72,10 @@ class CentredGram(FeatureGram):
     def narrow_x_rows(self) -> bool:
         return self.inner.narrow_x_rows
 
+    @property
+    def far_x_rows(self) -> bool:
+        return self.inner.far_x_rows
+
     def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
         rows = self.inner.x_rows(indices, columns)
         everywhere = slice(None) if columns is None else columns

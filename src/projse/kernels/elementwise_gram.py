@@ -148,6 +148,10 @@ class ElementwiseGram(FeatureGram):
     def narrow_x_rows(self) -> bool:
         return self.gram.narrow_x_rows
 
+    @property
+    def far_x_rows(self) -> bool:
+        return self.gram.far_x_rows
+
     def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
         if self.gram.x_rows is None:
             raise ValueError(

@@ -69,6 +69,11 @@ class FeatureGram(ABC):
         """Whether some columns of rows of ``K_XX`` cost less than all."""
         return True
 
+    @property
+    def far_x_rows(self) -> bool:
+        """Whether rows of ``K_XX`` cost a pass over rows that are not in memory."""
+        return False
+
     def left(self, w: Array) -> Array:
         """Return ``wᵀ K_YX``, shape (n_x,)."""
         out = np.empty(self.n_x)

@@ -15,9 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.moments.accumulate import accumulate_dense
+from projse.moments.own_products import Cross, own_products
 from projse.moments.rounding import squared_norms
-from projse.moments.sparse_products import centred_cross
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
 
@@ -43,10 +42,12 @@ class LinearGram:
         Squared norms; exactly 0 for a variable that is constant up to rounding.
     x_rows : callable or None
         Rows of ``G_XX`` for given indices, at all columns (None) or at some, as a new array.
-    narrow_x_rows : bool
-        Whether some columns of those rows cost less than all.
     eps : float
         Unit roundoff of the entries.
+    narrow_x_rows : bool
+        Whether some columns of those rows cost less than all.
+    far_x_rows : bool
+        Whether those rows cost a pass over rows that are not in memory.
     """
 
     yy: Array
@@ -57,6 +58,7 @@ class LinearGram:
     x_rows: XRows | None
     eps: float
     narrow_x_rows: bool = False
+    far_x_rows: bool = False
 
     @property
     def n_x(self) -> int:
@@ -85,37 +87,41 @@ class LinearGram:
 
 
 def gram_of(
-    moments: Moments, center: bool, rows: Rows | None = None, *, whole_reference: bool = True
+    moments: Moments,
+    center: bool,
+    rows: Rows | None = None,
+    *,
+    cross: Cross | None = None,
+    whole_reference: bool = True,
 ) -> LinearGram:
-    """Read the Gram matrices off moments; ``rows`` serve ``G_XX`` where the moments lack it.
+    """Read the Gram matrices off moments.
 
-    With one view, ``whole_reference=False`` leaves the references out: a search by rows of
-    ``G_XX`` does without them.
+    Where the moments lack ``G_XX``, its rows come from ``rows`` in memory, or from ``cross``: a
+    pass over rows elsewhere. With one view, ``whole_reference=False`` leaves the references out: a
+    search by rows of ``G_XX`` does without them.
     """
     w = moments.sum_weights
     x_mean = moments.x_mean
     xx_diag = squared_norms(moments, "X", center)
     x_rows: XRows | None = None
+    narrow = False
     if moments.xx is not None:
-        xx = moments.xx
-
-        def x_rows(indices: Array, columns: Array | None) -> Array:
-            everywhere = slice(None) if columns is None else columns
-            part: Array = xx[indices][:, everywhere]
-            if not center:
-                part += w * np.outer(x_mean[indices], x_mean[everywhere])
-            return part
-
+        x_rows, narrow = _products_at_hand(moments.xx, moments, center), True
+    elif rows is not None and _small_enough_to_copy(rows):
+        x_rows, narrow = _products_of_copy(rows, moments, center), True
     elif rows is not None:
-        x_rows = _products_on_demand(rows, moments, center)
-    narrow = moments.xx is not None or (rows is not None and _small_enough_to_copy(rows))
+        x_rows = _products_on_demand(own_products(rows, moments), moments, center)
+    elif cross is not None:
+        x_rows = _products_on_demand(cross, moments, center)
+    serving: Any = {"x_rows": x_rows, "narrow_x_rows": narrow}
+    serving["far_x_rows"] = x_rows is not None and not narrow and rows is None
     if moments.y_mean is None:
         if not whole_reference:
             none = np.empty((0, moments.n_x))
-            return LinearGram(none[:, :0], none, None, None, xx_diag, x_rows, moments.eps, narrow)
+            return LinearGram(none[:, :0], none, None, None, xx_diag, eps=moments.eps, **serving)
         assert moments.xx is not None
         own = moments.xx if center else moments.xx + w * np.outer(x_mean, x_mean)
-        return LinearGram(own, own, None, None, xx_diag, x_rows, moments.eps, narrow)
+        return LinearGram(own, own, None, None, xx_diag, eps=moments.eps, **serving)
     assert moments.yy is not None
     y_mean, yy = moments.y_mean, moments.yy
     norms = squared_norms(moments, "y", center)
@@ -125,44 +131,51 @@ def gram_of(
         yy = yy * np.outer(norms > 0, norms > 0)
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
     a, b = (sign * w * y_mean, x_mean) if sign else (None, None)
-    return LinearGram(yy, moments.yx, a, b, xx_diag, x_rows, moments.eps, narrow)
+    return LinearGram(yy, moments.yx, a, b, xx_diag, eps=moments.eps, **serving)
 
 
-def _products_on_demand(rows: Rows, moments: Moments, center: bool) -> XRows:
-    """Rows of ``G_XX`` from the data: from a centred copy when it is small, else by a pass."""
+def _products_at_hand(xx: Array, moments: Moments, center: bool) -> XRows:
     x_mean, w = moments.x_mean, moments.sum_weights
+
+    def x_rows(indices: Array, columns: Array | None) -> Array:
+        everywhere = slice(None) if columns is None else columns
+        part: Array = xx[indices][:, everywhere]
+        if not center:
+            part += w * np.outer(x_mean[indices], x_mean[everywhere])
+        return part
+
+    return x_rows
+
+
+def _products_on_demand(cross: Cross, moments: Moments, center: bool) -> XRows:
+    x_mean, w = moments.x_mean, moments.sum_weights
+
+    def x_rows(indices: Array, columns: Array | None) -> Array:
+        part = cross(indices)
+        if not center:
+            part += w * np.outer(x_mean[indices], x_mean)
+        return part if columns is None else part[:, columns]
+
+    return x_rows
+
+
+def _products_of_copy(rows: Rows, moments: Moments, center: bool) -> XRows:
+    """Rows of ``G_XX`` from a copy of the variables, made when the first of them is asked for."""
 
     @cache
     def variables() -> Array:
         """Centred variables, each contiguous, so that some of them are gathered fast."""
         data = rows.counted()
-        mean = x_mean[:, None] if center else 0.0
+        mean = moments.x_mean[:, None] if center else 0.0
         copy = np.subtract(data.X.T, mean, dtype=np.float64, order="C")
         if data.weight is not None:
             copy *= np.sqrt(data.weight)
         return copy
 
     def x_rows(indices: Array, columns: Array | None) -> Array:
-        if _small_enough_to_copy(rows):
-            others = variables() if columns is None else variables()[columns]
-            product: Array = variables()[indices] @ others.T
-            return product
-        if rows.is_sparse:
-            data = rows.counted()
-            part = centred_cross(
-                data.X[:, indices], data.X, x_mean[indices], x_mean, data.weight, w
-            )
-        else:
-            # In float64 where the moments are: the squares of these values leave float32.
-            double = np.dtype(np.float64) if moments.eps < np.finfo(np.float32).eps else None
-            sums, x_shift, y_shift = accumulate_dense(
-                rows.X, rows.X[:, indices], rows.weight, dtype=double
-            )
-            part = sums.yx
-            part -= w * np.outer(x_mean[indices] - y_shift, x_mean - x_shift)
-        if not center:
-            part += w * np.outer(x_mean[indices], x_mean)
-        return part if columns is None else part[:, columns]
+        others = variables() if columns is None else variables()[columns]
+        product: Array = variables()[indices] @ others.T
+        return product
 
     return x_rows
 

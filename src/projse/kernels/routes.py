@@ -18,6 +18,7 @@ from projse.kernels.linear_gram import LinearGram, gram_of
 from projse.kernels.reference import gram_loses_directions, orthonormal_reference
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
+from projse.moments.own_products import Cross
 from projse.moments.sums import Moments
 from projse.sources.rows import (
     Rows,
@@ -30,10 +31,6 @@ from projse.sources.rows import (
 )
 
 Array = NDArray[Any]
-
-CHEAP_PRODUCTS = 1 << 28
-"""Products of all candidates that take at most this many multiplications are made at once, so that
-more rows can be added to the moments later."""
 
 FACTORED_COLUMNS = 8192
 """With one view, a reference space of up to this many dimensions is factored: 512 MiB, and the
@@ -75,15 +72,16 @@ def from_moments(
     spec: KernelSpec,
     *,
     rows: Rows | None = None,
+    cross: Cross | None = None,
     whole_reference: bool = True,
     n_covariates: int = 0,
 ) -> FeatureGram:
-    """Apply an elementwise kernel to the Gram matrices of moments."""
+    """Apply an elementwise kernel to the Gram matrices of moments, as :func:`gram_of` has them."""
     if callable(spec.kernel):
         raise ValueError(
             "A callable kernel needs the rows, which moments do not keep; call fit(X, y) instead."
         )
-    gram = gram_of(moments, spec.center, rows, whole_reference=whole_reference)
+    gram = gram_of(moments, spec.center, rows, cross=cross, whole_reference=whole_reference)
     return from_gram(gram, spec, n_covariates=n_covariates)
 
 
@@ -116,7 +114,7 @@ def _route(
     *,
     whole_reference: bool = False,
     solver: str = "auto",
-    n_conditioned: int = 0,
+    with_xx: bool = False,
     n_covariates: int = 0,
     n_jobs: int | None = None,
     batch_size: int | None = None,
@@ -128,9 +126,8 @@ def _route(
     ----------
     whole_reference : bool
         With one view, make the whole Gram matrix of the references too: it will be factored.
-    n_conditioned : int
-        How many candidates may be conditioned on, at most: decides whether all of ``G_XX`` is
-        summed in the same pass.
+    with_xx : bool
+        Sum all of ``G_XX`` in the same pass; else its rows are made as they are asked for.
     n_covariates : int
         How many of the last references are covariates.
     """
@@ -165,12 +162,7 @@ def _route(
         moments = moments_of(rows, **options)
         return Route(from_moments(moments, spec, rows=rows), None, spectrum)
 
-    if one_view and not whole_reference:
-        with_xx = p <= max(512, min(m, 8192))
-    else:
-        pays = p <= min(256 + 16 * n_conditioned, 4096) or m * p**2 <= CHEAP_PRODUCTS
-        with_xx = whole_reference or (n_conditioned > 0 and pays)
-    moments = moments_of(rows, with_xx=with_xx, **options)
+    moments = moments_of(rows, with_xx=with_xx or whole_reference, **options)
     if (
         solver == "auto"
         and can_qr

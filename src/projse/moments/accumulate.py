@@ -59,12 +59,14 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
     """
     if not len(head) or (head.dtype.itemsize == 1 and not weighted):
         return None  # sums of bytes and of their squares are exact
-    head = np.asarray(head, dtype=np.float64)
-    constant = (head == head[0]).all(axis=0)
-    mean = np.where(constant, head[0], head.mean(axis=0))
-    if np.all(np.abs(mean) <= np.where(constant, 0.0, 2 * head.std(axis=0))):
-        return None
-    return mean.astype(dtype)
+    mean, limit = np.empty(head.shape[1]), np.empty(head.shape[1])
+    for start in range(0, head.shape[1], TILE_COLUMNS):
+        columns = slice(start, start + TILE_COLUMNS)
+        tile = np.asarray(head[:, columns], dtype=np.float64)
+        constant = (tile == tile[0]).all(axis=0)
+        mean[columns] = np.where(constant, tile[0], tile.mean(axis=0))
+        limit[columns] = np.where(constant, 0.0, 2 * tile.std(axis=0))
+    return None if np.all(np.abs(mean) <= limit) else mean.astype(dtype)
 
 
 def accumulate_dense(

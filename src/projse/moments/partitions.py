@@ -16,6 +16,7 @@ from projse.engines.reduction import Layout, Part, Reduction, RowsElsewhere, mer
 from projse.moments.combine import align_classes
 from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
+from projse.moments.own_products import Against, Cross, taken_from
 from projse.moments.sums import Moments, keeps_products
 from projse.sources.rows import make_rows, refuse_non_numeric_columns
 
@@ -33,6 +34,24 @@ def moments_elsewhere(
     """Sum over rows where they lie; the options are those of Moments.from_arrays."""
     options = PartitionPass.over(rows, with_xx, target_type, n_jobs, batch_size)
     return options.finish(rows.reduce(options.reduction))
+
+
+def cross_elsewhere(
+    rows: RowsElsewhere,
+    first: Moments,
+    *,
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+) -> Cross:
+    """Make products of candidates by another pass over rows that moments were summed from."""
+
+    def cross(indices: Array) -> Array:
+        options = PartitionPass.over(rows, False, "auto", n_jobs, batch_size)
+        options = replace(options, against=Against.of(indices, first))
+        total = options.finish(rows.reduce(options.reduction))
+        return taken_from(total, first, "What the partitions hold")
+
+    return cross
 
 
 def partition_moments(
@@ -61,13 +80,14 @@ def partition_moments(
 
 @dataclass(frozen=True)
 class PartitionPass:
-    """What a worker must know to sum its rows."""
+    """What a worker must know to sum its rows; ``against`` replaces their references."""
 
     with_xx: bool | str = False
     target_type: str = "auto"
     n_jobs: int | None = None
     batch_size: int | None = None
     layout: Layout = field(default_factory=Layout)
+    against: Against | None = None
 
     @classmethod
     def over(
@@ -93,12 +113,15 @@ class PartitionPass:
     @property
     def many_labels(self) -> bool:
         """Whether several columns of labels are to become indicators."""
-        return self.target_type == "class" and (self.layout.n_y or 1) > 1
+        labels = self.target_type == "class" and self.against is None
+        return labels and (self.layout.n_y or 1) > 1
 
     @property
     def reduction(self) -> Reduction[Moments]:
         """What the engine is to run."""
         n_x, n_y = self.layout.n_x or 1, self.layout.n_y or 1
+        if self.against is not None:
+            n_y = len(self.against.indices)
         return Reduction(
             part=self.sum_rows,
             add=add,
@@ -116,10 +139,13 @@ class PartitionPass:
         refuse_non_numeric_columns(X)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
         names = self.layout.feature_names
-        rows = make_rows(X, Y, weight, target_type=self.target_type, feature_names=names)
-        titles = self.layout.target_names
-        if titles is not None and rows.classes is None and not self.many_labels:
-            rows = replace(rows, target_names=titles)
+        if self.against is not None:
+            rows = self.against(make_rows(X, None, weight, feature_names=names))
+        else:
+            rows = make_rows(X, Y, weight, target_type=self.target_type, feature_names=names)
+            titles = self.layout.target_names
+            if titles is not None and rows.classes is None and not self.many_labels:
+                rows = replace(rows, target_names=titles)
         moments = moments_of(
             rows, with_xx=self.with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
         )

@@ -11,16 +11,28 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
+from numpy.typing import NDArray
+
 from projse.exceptions import SourceError
 from projse.moments.options import SourceOptions
+from projse.moments.own_products import (
+    ONCE,
+    OVER_FILES,
+    OVER_STATE,
+    Against,
+    Cross,
+    taken_from,
+)
 from projse.moments.state import StateFolder
-from projse.moments.stream_run import Multiplier, NeedsProducts, Report, Run
+from projse.moments.stream_run import Multiplier, NeedsProducts, OwnMultiplier, Report, Run
 from projse.moments.sums import Moments, keeps_products
 from projse.parameters import check_pass_options
 from projse.sources import open_source
 from projse.sources.columns import Columns, Request, choose
 from projse.sources.encode_targets import warn_many_classes
 from projse.sources.parts import Part
+
+Array = NDArray[Any]
 
 
 def moments_from(
@@ -83,7 +95,7 @@ def moments_from(
         As in :class:`ProjSe`.
     progress : callable, default=None
         Called with an object that has ``n_rows``, ``n_parts``, ``n_parts_total``, ``n_kept``,
-        ``fraction`` and ``label`` as the pass goes on.
+        ``fraction``, ``label`` and ``n_passes`` as the pass goes on.
 
     Returns
     -------
@@ -106,48 +118,122 @@ def moments_from(
     """
     columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
     options = SourceOptions(*columns, with_xx, format, state, state_by)
-    moments = sum_source(source, options, target_type, n_jobs, batch_size, progress)
+    opened = OpenSource(source, options, target_type, n_jobs, batch_size, progress)
+    moments = opened.total()
     if class_target is None:  # else the user has said so
         warn_many_classes(moments.classes, moments.n_samples, target_type)
     return moments
 
 
-def sum_source(
-    source: Any,
-    options: SourceOptions,
-    target_type: str,
-    n_jobs: int | None,
-    batch_size: int | None,
-    progress: Report | None,
-    *,
-    needs_products: NeedsProducts | None = None,
-) -> Moments:
-    """Sum a source; ``needs_products`` settles ``with_xx="auto"`` by the first chunk's moments."""
-    check_pass_options(n_jobs, batch_size, options.with_xx)
-    request = options.request(target_type)
-    state, with_xx = options.state, options.with_xx
-    if options.state_by not in ("time", "content"):
-        raise ValueError(f"state_by={options.state_by!r} is not 'time' or 'content'.")
-    parts = open_source(source, format=options.format, target_type=target_type)
-    if state is not None and any(part.path is None for part in parts):
-        raise ValueError(
-            "state keeps the sums of files, and this source is none; pass paths, or leave it out."
+class OpenSource:
+    """A source that was opened: its parts are listed, and stay the same from pass to pass.
+
+    Parameters
+    ----------
+    source, options, target_type, n_jobs, batch_size, progress
+        As in :func:`moments_from`.
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        options: SourceOptions,
+        target_type: str,
+        n_jobs: int | None,
+        batch_size: int | None,
+        progress: Report | None,
+    ) -> None:
+        check_pass_options(n_jobs, batch_size, options.with_xx)
+        if options.state_by not in ("time", "content"):
+            raise ValueError(f"state_by={options.state_by!r} is not 'time' or 'content'.")
+        self.options, self.request = options, options.request(target_type)
+        self.n_jobs, self.batch_size, self.progress = n_jobs, batch_size, progress
+        self.parts = open_source(source, format=options.format, target_type=target_type)
+        if options.state is not None and any(part.path is None for part in self.parts):
+            raise ValueError(
+                "state keeps the sums of files, and this source is none; pass paths, or leave it "
+                "out."
+            )
+        self.columns: Columns | None = None
+        self.n_passes = 0
+        self._before: list[dict[str, Any] | None] = []
+
+    @property
+    def price(self) -> float:
+        """Price of another pass, for which see :mod:`projse.moments.own_products`."""
+        if not all(part.repeatable for part in self.parts):
+            return ONCE
+        return OVER_FILES if self.options.state is None else OVER_STATE
+
+    def total(self, needs_products: NeedsProducts | None = None) -> Moments:
+        """Sum all rows; ``needs_products`` settles ``with_xx="auto"`` by the first moments."""
+        state = self.options.state
+        products: bool | str | NeedsProducts = self.options.with_xx
+        if products == "auto" and needs_products is not None:
+            later = state is not None
+            products = partial(_keeps_for_later, needs_products) if later else needs_products
+        if needs_products is not None:  # else there will be no other pass
+            self._before = self._fingerprints()
+        with ExitStack() as stack:
+            folder = None
+            if state is not None:
+                content = self.options.state_by == "content"
+                folder = stack.enter_context(StateFolder(state, content=content))
+            self.columns = _columns(self.parts, self.request, folder)
+            multiplier = Multiplier(products, self.n_jobs, self.batch_size)
+            return self._run(stack.enter_context(multiplier), self.columns, folder)
+
+    def cross(self, first: Moments) -> Cross:
+        """Make products of candidates by another pass over rows that moments were summed from.
+
+        Files are all read, also those whose sums a state keeps.
+        """
+        columns = self.columns
+        if columns is not None and self.request.missing == "refuse":
+            columns = columns.without_references()  # else they say which rows are complete
+
+        def cross(indices: Array) -> Array:
+            self._refuse_change()
+            with OwnMultiplier(
+                Against.of(indices, first), self.n_jobs, self.batch_size
+            ) as multiplier:
+                total = self._run(multiplier, columns, None)
+            self._refuse_change()
+            return taken_from(total, first, _named(self.parts))
+
+        return cross
+
+    def _run(
+        self, multiplier: Multiplier, columns: Columns | None, folder: StateFolder | None
+    ) -> Moments:
+        self.n_passes += 1
+        run = Run(
+            self.parts, self.request, columns, folder, multiplier, self.progress, self.n_passes
         )
-    products: bool | str | NeedsProducts = with_xx
-    if with_xx == "auto" and needs_products is not None:
-        later = state is not None
-        products = partial(_keeps_for_later, needs_products) if later else needs_products
-    with ExitStack() as stack:
-        folder = None
-        if state is not None:
-            folder = stack.enter_context(StateFolder(state, content=options.state_by == "content"))
-        columns = _columns(parts, request, folder)
-        multiplier = stack.enter_context(Multiplier(products, n_jobs, batch_size))
-        run = Run(parts, request, columns, folder, multiplier, progress)
         total = run.total()
-    if total is None:
-        raise SourceError(f"{_named(parts)}: there are no rows to sum.")
-    return total
+        if total is None:
+            raise SourceError(f"{_named(self.parts)}: there are no rows to sum.")
+        return total
+
+    def _fingerprints(self) -> list[dict[str, Any] | None]:
+        return [_fingerprint(part) for part in self.parts]
+
+    def _refuse_change(self) -> None:
+        """Refuse files that are not those of the first pass."""
+        for part, before, now in zip(self.parts, self._before, self._fingerprints(), strict=True):
+            if now != before:
+                raise SourceError(
+                    f"{part.label} changed between two passes; products of the two would be of "
+                    "different rows. Run again once nothing writes to it."
+                )
+
+
+def _fingerprint(part: Part) -> dict[str, Any] | None:
+    """Return what changes when a file changes; None for what is none, or is gone."""
+    try:
+        return None if part.path is None else part.fingerprint()
+    except SourceError:  # to read it will tell
+        return None
 
 
 def _keeps_for_later(needed: NeedsProducts, first: Moments) -> bool:

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from projse.exceptions import MomentsFileError, SourceError
 from projse.moments.in_memory import moments_of
+from projse.moments.own_products import Against
 from projse.moments.state import Entry, StateFolder
 from projse.moments.sums import Moments, keeps_products
 from projse.sources.batches import Buffers
@@ -47,6 +48,9 @@ class SourceProgress:
         Share of the bytes; None where the size of the source is not known.
     label : str
         The file at hand.
+    n_passes : int
+        1 in the first pass over the source; more where a selection reads it again for products of
+        its picks.
     """
 
     n_rows: int
@@ -55,6 +59,7 @@ class SourceProgress:
     n_kept: int
     fraction: float | None
     label: str
+    n_passes: int = 1
 
 
 Report = Callable[[SourceProgress], None]
@@ -72,9 +77,11 @@ class Run:
         folder: StateFolder | None,
         multiplier: Multiplier,
         progress: Report | None,
+        n_passes: int = 1,
     ) -> None:
         self.parts, self.request, self.columns = parts, request, columns
         self.folder, self.multiplier, self.progress = folder, multiplier, progress
+        self.n_passes = n_passes
         self.n_rows = self.n_parts = self.n_kept = 0
         self.sum: Moments | None = None
 
@@ -116,7 +123,7 @@ class Run:
                     fingerprints[id(part)] = part.fingerprint(self.folder.content)
                 for rows in self._rows(part):
                     waiting.append((part, self.multiplier(rows), rows))
-                    while len(waiting) > CHUNKS_AHEAD:
+                    while len(waiting) > self.multiplier.n_ahead:
                         settle()
                 waiting.append((part, None, None))
         except Exception:
@@ -204,7 +211,13 @@ class Run:
             fraction = min((done + at_hand) / total, 1.0)
         self.progress(
             SourceProgress(
-                self.n_rows, self.n_parts, len(self.parts), self.n_kept, fraction, part.label
+                self.n_rows,
+                self.n_parts,
+                len(self.parts),
+                self.n_kept,
+                fraction,
+                part.label,
+                self.n_passes,
             )
         )
 
@@ -224,6 +237,7 @@ class Multiplier:
         self.batch_size = batch_size
         self.buffers = Buffers()
         self.pool = ThreadPoolExecutor(1) if self.n_threads > 1 else None
+        self.n_ahead = 0 if self.pool is None else CHUNKS_AHEAD
 
     def __enter__(self) -> Multiplier:
         return self
@@ -267,3 +281,14 @@ class Multiplier:
         n_y = 0 if rows.Y is None or sp.issparse(rows.Y) else rows.Y.shape[1]
         work = (n_x * (n_y + 2 + with_xx * n_x) + n_y**2) / (n_x + n_y)
         return max(round(self.n_threads * work / (work + READING)), 1)
+
+
+class OwnMultiplier(Multiplier):
+    """Sums the products of chunks with some of their own candidates."""
+
+    def __init__(self, against: Against, n_jobs: int | None, batch_size: int | None) -> None:
+        super().__init__(False, n_jobs, batch_size)
+        self.against = against
+
+    def _moments(self, rows: Rows) -> Moments:
+        return self._sum(self.against(rows), False)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import ENTRY_ROUNDING, FeatureGram, tiles
+from projse.search.shortlist import Shortlist
 
 Array = NDArray[Any]
+Scores = Callable[[], Array]
 
 PROBES = 8
 """Random vectors that estimate how far conditioning enlarges the rounding of a variable."""
@@ -29,8 +32,9 @@ class Conditioning:
     vectors of random signs follow it pivot by pivot, and their mean square is ``‖w‖²``.
     """
 
-    def __init__(self, gram: FeatureGram) -> None:
+    def __init__(self, gram: FeatureGram, shortlist: Shortlist) -> None:
         self.gram = gram
+        self._shortlist = shortlist
         self.A = np.empty((0, gram.n_x))
         self.B = np.empty((0, gram.n_y))
         self.norms = gram.alive.astype(np.float64)
@@ -48,9 +52,12 @@ class Conditioning:
         """Dimension of what was taken out."""
         return len(self.A)
 
-    def extend(self, indices: Array) -> None:
-        """Condition on more candidates: one set of rows of ``K_XX`` and ``2 s n_x`` flops each."""
-        rows = self.gram.x_rows(indices)
+    def extend(self, indices: Array, scores: Scores | None = None) -> None:
+        """Condition on more candidates: one set of rows of ``K_XX`` and ``2 s n_x`` flops each.
+
+        ``scores`` tell which others may follow, for the shortlist.
+        """
+        rows = self._shortlist.rows(indices, scores)
         references = self.gram.block(indices).T
         rounding = self._x_amplification[indices]
         for j, row, y_row, own in zip(indices, rows, references, rounding, strict=True):
@@ -137,9 +144,14 @@ class Conditioning:
         amplification: Array = np.sqrt(square)[: self.gram.n_y - self.gram.n_covariates]
         return amplification
 
-    def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
-        """Rows of ``K_XX|S``, normalised; at some columns only, where given."""
-        rows = self.gram.x_rows(indices, columns)
+    def x_rows(
+        self, indices: Array, columns: Array | None = None, scores: Scores | None = None
+    ) -> Array:
+        """Rows of ``K_XX|S``, normalised: at some columns, or whole ones by the shortlist."""
+        if columns is None:
+            rows = self._shortlist.rows(indices, scores)
+        else:
+            rows = self.gram.x_rows(indices, columns)
         if self.rank:
             everywhere = slice(None) if columns is None else columns
             rows -= self.A[:, indices].T @ self.A[:, everywhere]

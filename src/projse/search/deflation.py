@@ -40,6 +40,9 @@ class Deflation(Protocol):
     def scores(self) -> Array:
         """Scores of all candidates in the space as it is now, from scratch."""
 
+    def opening_scores(self) -> Array:
+        """Scores that tell which candidates may be picked in the rounds to come."""
+
     def take(self, j: int) -> Array:
         """Take candidate j's direction out; return c with ``s −= c²`` for the active candidates."""
 
@@ -77,6 +80,14 @@ class ProjectedDeflation:
             block = self.R.tile(columns)
             if len(self.Q):
                 block = block - self.Q.T @ (self.Q @ block)
+            out[columns] = np.einsum("ij,ij->j", block, block)
+        return out
+
+    def opening_scores(self) -> Array:
+        """Scores of all candidates before any direction was taken out."""
+        out = np.empty(self.n)
+        for columns in tiles(self.n):
+            block = self.R.tile(columns)
             out[columns] = np.einsum("ij,ij->j", block, block)
         return out
 
@@ -127,10 +138,14 @@ class CholeskyDeflation:
         initial = (~self.conditioning.vanished).astype(np.float64)
         return np.maximum(initial - np.einsum("ij,ij->j", L, L), 0.0)
 
+    def opening_scores(self) -> Array:
+        """Scores as they are now: they all began as 1."""
+        return self.scores()
+
     def take(self, j: int) -> Array:
         place = j if self._active is None else int(np.searchsorted(self._active, j))
         L = self._active_L.rows
-        row = self.conditioning.x_rows(np.array([j]), self._active)[0]
+        row = self.conditioning.x_rows(np.array([j]), self._active, self.scores)[0]
         row -= L[:, place] @ L
         row /= np.sqrt(row[place])
         self._active_L.append(row[None])

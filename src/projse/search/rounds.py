@@ -27,9 +27,6 @@ from projse.search.soft import SoftConditioning
 
 Array = NDArray[Any]
 
-SHORTLIST = 96
-"""At most this many rows of ``K_XX`` are made at a time, where they cost a pass."""
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -136,10 +133,14 @@ class Selection:
 class ReferenceSpace:
     """The reference space of a selection: opened for search round by round."""
 
-    def __init__(self, gram: FeatureGram, plan: Plan) -> None:
+    def __init__(self, gram: FeatureGram, plan: Plan, eligible: NDArray[np.bool_]) -> None:
         self.gram = gram
         self.plan = plan
-        self.conditioning = Conditioning(gram)
+        n_picks = plan.n_features
+        if n_picks is None:
+            n_picks = (gram.n_x if plan.one_view else gram.n_y) + len(plan.include)
+        self.shortlist = Shortlist(gram, n_picks, eligible)
+        self.conditioning = Conditioning(gram, self.shortlist)
         # One view needs no factor of its own Gram matrix: its search is pivoted Cholesky.
         self.by_cholesky = plan.one_view and not plan.needs_factor
         self.largest: float | None = None
@@ -226,19 +227,21 @@ def select(
     -------
     Selection
     """
-    space = ReferenceSpace(gram, plan)
-    selection = Selection()
     eligible = gram.alive.copy()
     eligible[plan.exclude] = False
+    space = ReferenceSpace(gram, plan, eligible)
+    selection = Selection()
     deflation, rank = space.open()
     selection.reference_rank = rank
     selection.n_conditioned = space.conditioning.rank
     wanted = plan.n_features
     if plan.include.size:
+        if space.by_cholesky:
+            space.shortlist.rows(plan.include, deflation.scores)  # together, not one by one
         for pick in greedy(deflation, eligible, forced=plan.include):
             selection.add(pick, float("nan"), 0)
         eligible[plan.include] = False
-        space.conditioning.extend(plan.include)
+        space.conditioning.extend(plan.include, deflation.opening_scores)
         deflation, rank = space.open()
     if wanted is None:
         # What comes first takes no place of what the references are then searched for.
@@ -293,7 +296,7 @@ def select(
             if not gram.has_x_rows:
                 selection.stopped = "no products"
                 break
-            space.conditioning.extend(np.asarray(pending, dtype=np.intp))
+            space.conditioning.extend(np.asarray(pending, dtype=np.intp), deflation.opening_scores)
             pending = []
         deflation, rank = space.open()
     return selection
@@ -324,10 +327,9 @@ def _select_softly(
     soft = SoftConditioning(deflation.R, alive, ridge, gram.eps ** (2 / 3))
     initial = soft.scores()
     given = GivenPicks(rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
-    size = 1 if gram.narrow_x_rows else min(wanted - n_before + 16, SHORTLIST)
-    shortlist = Shortlist(conditioning.x_rows, size)
     needs_rows = plan.redundancy != 1 or not np.isnan(given.degrees)
-    eligible = alive.copy()
+    only_one = wanted == n_before + 1
+    eligible = space.shortlist.eligible = alive.copy()
     first = plan.first if plan.first is not None and eligible[plan.first] else None
     while len(selection.indices) < wanted:
         pick, first = soft.best(eligible, plan.tie_order, first), None
@@ -335,11 +337,12 @@ def _select_softly(
             selection.stopped = "exhausted"
             return
         j, row = pick.index, None
-        if needs_rows and gram.has_x_rows:
-            row = shortlist.row(j, np.where(eligible, soft.scores(), -1.0))
-        elif needs_rows and len(selection.indices) > n_before:
-            selection.stopped = "no products"
-            return
+        if needs_rows and not only_one:  # nothing is conditioned on a single pick
+            if not gram.has_x_rows and len(selection.indices) > n_before:
+                selection.stopped = "no products"
+                return
+            if gram.has_x_rows:
+                row = conditioning.x_rows(np.array([j]), scores=soft.scores)[0]
         place = deflation.R.column(j) * space.unridged
         pvalue = given.add(j, row, place, pick.n_candidates)
         if plan.significance is not None and not pvalue <= plan.significance:

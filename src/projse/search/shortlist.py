@@ -1,6 +1,6 @@
 """Rows of ``K_XX`` for the picks, made for many likely picks at a time.
 
-Conditioning needs a row a pick. Where a row costs a pass over the data, it is made together with
+Conditioning needs a row a pick. Where rows cost a pass over the data, they are made together with
 those of the candidates that score best: one pass for dozens of picks.
 """
 
@@ -12,32 +12,63 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.kernels.feature_gram import FeatureGram
+
 Array = NDArray[Any]
+
+SHORTLIST = 96
+"""At most this many likely rows of ``K_XX`` are made at a time; twice as many where that costs a
+pass over rows that are not in memory."""
+
+SPARE = 16
+"""Rows beyond the number of picks: some of the best candidates will not be picked."""
+
+
+def shortlist_size(n_picks: int, far: bool) -> int:
+    """Return how many rows are made at a time for this many picks."""
+    return min(2 * n_picks + SPARE, 2 * SHORTLIST) if far else min(n_picks + SPARE, SHORTLIST)
 
 
 class Shortlist:
-    """Rows of ``K_XX``, kept for a shortlist of candidates.
+    """Rows of ``K_XX``, kept for a shortlist of candidates where they cost a pass.
 
     Parameters
     ----------
-    x_rows : callable
-        Rows for given indices, shape (k, n).
-    size : int
-        Length of the shortlist; 1 where a row by itself costs little.
+    gram : FeatureGram
+    n_picks : int
+        How many candidates may be conditioned on.
+    eligible : ndarray of bool of shape (n_x,)
+        Which candidates may still be picked; the search keeps it up to date.
     """
 
-    def __init__(self, x_rows: Callable[[Array], Array], size: int) -> None:
-        self._x_rows = x_rows
-        self._size = size
-        self._rows: dict[int, Array] = {}
+    def __init__(self, gram: FeatureGram, n_picks: int, eligible: NDArray[np.bool_]) -> None:
+        self.eligible = eligible
         self.n_fills = 0
+        self._gram = gram
+        self._size = shortlist_size(n_picks, gram.far_x_rows)
+        self._rows: dict[int, Array] = {}
 
-    def row(self, j: int, scores: Array) -> Array:
-        """Return the row of candidate j; ``scores`` tell which others may be wanted next."""
-        if j not in self._rows:
-            best = np.argpartition(-scores, min(self._size, len(scores)) - 1)[: self._size]
-            others = best[best != j][: self._size - 1]
-            indices = np.concatenate([[j], np.sort(others)]).astype(np.intp)
-            self._rows = dict(zip(indices.tolist(), self._x_rows(indices), strict=True))
-            self.n_fills += 1
-        return self._rows.pop(j)
+    def rows(self, wanted: Array, scores: Callable[[], Array] | None = None) -> Array:
+        """Return the rows of some candidates as a new array of shape (k, n_x).
+
+        ``scores`` tell which others may be wanted next; they are asked for where a row is missing.
+        """
+        if self._gram.narrow_x_rows:
+            return self._gram.x_rows(wanted)
+        if any(j not in self._rows for j in wanted.tolist()):
+            self._fill(wanted, None if scores is None else scores())
+        return np.array([self._rows[j] for j in wanted.tolist()])
+
+    def _fill(self, wanted: Array, scores: Array | None) -> None:
+        """Make the rows that are missing, and drop those that are no longer likely."""
+        likely: list[int] = []
+        if scores is not None:
+            ranks = np.where(self.eligible, scores, -1.0)
+            best = np.argpartition(-ranks, min(self._size, len(ranks)) - 1)[: self._size]
+            likely = best[ranks[best] > 0].tolist()
+        chosen = dict.fromkeys([*wanted.tolist(), *sorted(likely)])
+        kept = {j: self._rows[j].copy() for j in chosen if j in self._rows}
+        new = [j for j in chosen if j not in kept]
+        made = self._gram.x_rows(np.array(new, dtype=np.intp))
+        self._rows = kept | dict(zip(new, made, strict=True))
+        self.n_fills += 1

@@ -1,8 +1,7 @@
 """A task: what was asked of a selection, resolved against the columns that it is asked of.
 
 Estimators turn their parameters into a task; the task takes rows or moments to picks. Fits,
-resamples, folds and permutations share it. It also owns the question whether a selection needs
-the products of the candidates with each other.
+resamples, folds and permutations share it.
 """
 
 from __future__ import annotations
@@ -18,18 +17,17 @@ from projse.exceptions import ProductsMissingError
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.routes import KernelSpec, Route, from_moments, from_rows
 from projse.moments.accumulate import Progress
-from projse.moments.sums import AUTO_XX_COLUMNS, Moments
+from projse.moments.own_products import IN_MEMORY, Cross
+from projse.moments.sums import Moments
 from projse.parameters import column_indices, is_whole, plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
 from projse.search.doubts import doubts
+from projse.search.products import ProductsNeeded, reference_columns
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import are_no_counts, degrees_of_freedom, rows_that_count
 from projse.sources.rows import Rows
 
 Array = NDArray[Any]
-
-KEPT_COLUMNS = 8192
-"""Up to this many candidates (512 MiB) a fit sums their products with each other by itself."""
 
 
 @dataclass(frozen=True)
@@ -110,64 +108,10 @@ class Task:
         )
         return cls(spec, plan, n_x, p.solver, p.n_jobs, p.batch_size)
 
-    def n_conditioned(self, n_y: int) -> int:
-        """Bound the number of candidates that are conditioned on, for n_y directions of Y."""
-        plan = self.plan
-        if self.spec.center_kernel:
-            return self.n_x
-        if plan.one_view:
-            n_y = self.n_x
-        wanted = min(n_y, self.n_x) if plan.n_features is None else plan.n_features
-        per_round = min(wanted, n_y)
-        if plan.round_size is not None:
-            per_round = min(per_round, plan.round_size)
-        continues = plan.exhausted == "residual" or plan.round_size is not None
-        return wanted if plan.include.size or (continues and per_round < wanted) else 0
-
-    def needs_products(self, n_y: int | None) -> bool:
-        """Tell whether it is certain that a pass must sum the products of the candidates.
-
-        Parameters
-        ----------
-        n_y : int or None
-            Number of directions of the references, at most; None where that is not known.
-
-        Returns
-        -------
-        bool
-            References that depend on each other may be used up sooner than their number says: the
-            outcome of a selection that finds out ``lacks_products``.
-
-        Raises
-        ------
-        ProductsMissingError
-            Where there are too many candidates to keep their products.
-        """
-        if self.plan.one_view or self.spec.center_kernel or self.plan.include.size:
-            needed = True
-        elif n_y is None:
-            needed = self.plan.round_size is not None
-        else:
-            needed = self.n_conditioned(n_y) > 0
-        if needed and self.n_x > KEPT_COLUMNS:
-            # Without a factor, one view needs rows of the products only, and makes them from rows.
-            remedy = " with **projse.PAPER"
-            if not self.plan.one_view:
-                remedy = ", or use **projse.PAPER with exhausted='stop'"
-            raise ProductsMissingError(
-                f"This selection needs the products of {self.n_x} candidates with each other, "
-                f"{8e-9 * self.n_x**2:.1f} GB; they are kept for up to {KEPT_COLUMNS} candidates. "
-                f"Leave candidates out, or fit rows in memory{remedy}."
-            )
-        return needed
-
-    def keeps_products(self, n_y: int | None) -> bool:
-        """Tell whether a pass that cannot be made again sums the products.
-
-        A few are kept in any case where references that depend on each other might call for them.
-        """
-        few = self.plan.exhausted == "residual" and self.n_x <= AUTO_XX_COLUMNS
-        return self.needs_products(n_y) or few
+    @property
+    def products(self) -> ProductsNeeded:
+        """Which products of the candidates with each other are needed."""
+        return ProductsNeeded(self.plan, self.spec, self.n_x)
 
     def complete(self, sum_weights: float, n_rows: int, spectrum: Array | None) -> Plan:
         """Add to the plan what is only known once the rows were seen."""
@@ -203,8 +147,10 @@ class Task:
             self.spec,
             whole_reference=self.plan.needs_factor,
             solver=self.solver,
-            n_conditioned=self.n_conditioned(
-                reference_columns(rows, self.spec.center) - n_covariates
+            with_xx=self.products.are_summed(
+                reference_columns(rows, self.spec.center) - n_covariates,
+                IN_MEMORY,
+                rows.n_samples,
             ),
             n_covariates=n_covariates,
             n_jobs=self.n_jobs,
@@ -236,22 +182,30 @@ class Task:
         return Outcome(selection, plan, route.moments, self._doubts(selection, n_rows))
 
     def on_moments(
-        self, moments: Moments, *, provisional: bool = False, may_be_constant: bool = False
+        self,
+        moments: Moments,
+        *,
+        cross: Cross | None = None,
+        provisional: bool = False,
+        may_be_constant: bool = False,
     ) -> Outcome:
         """Select from moments.
 
         Parameters
         ----------
         moments : Moments
+        cross : callable or None
+            Makes products of candidates, where the moments lack them, by another pass over the
+            rows; None where there is none.
         provisional : bool
             More rows will follow: columns that are constant so far are no error, nor are too few
             rows for p-values.
         may_be_constant : bool
             As in :meth:`on_rows`.
         """
-        if moments.xx is None:
+        if moments.xx is None and (cross is None or self.products.all_needed):
             self._refuse_lack(moments)
-        gram = from_moments(moments, self.spec, whole_reference=self.plan.needs_factor)
+        gram = from_moments(moments, self.spec, cross=cross, whole_reference=self.plan.needs_factor)
         plan = self.complete(moments.sum_weights, moments.n_samples, None)
         constant = self._constant(gram, refuse=not (provisional or may_be_constant))
         selection = select(gram, plan)
@@ -299,18 +253,6 @@ class Task:
                 "explain."
             )
         return no_x or no_y
-
-
-def reference_columns(of: Rows | Moments, center: bool) -> int:
-    """Bound the directions of the references by their number; 0 for one view.
-
-    Centred indicators of all classes add up to zero, so that one of them follows from the others.
-    """
-    if isinstance(of, Moments):
-        n_y = 0 if of.one_view else of.n_y
-    else:
-        n_y = 0 if of.Y is None else int(of.Y.shape[1])
-    return n_y - 1 if n_y and center and of.classes is not None else n_y
 
 
 def _number(wanted: Any, n_x: int, n_include: int, n_exclude: int) -> int | None:

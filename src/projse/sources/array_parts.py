@@ -15,7 +15,7 @@ from projse.sources import files as _files
 from projse.sources.batches import chunk_rows
 from projse.sources.columns import Field
 from projse.sources.encode_targets import is_missing
-from projse.sources.parts import Part, Reading
+from projse.sources.parts import Items, Part, Reading
 from projse.sources.rows import Rows, check_weight, make_rows, refuse_non_numeric_columns
 
 Array = NDArray[Any]
@@ -23,6 +23,8 @@ Array = NDArray[Any]
 
 class NpyPart(Part):
     """A matrix in NumPy's own format, read through a memory map; columns are 0, 1, 2 and so on."""
+
+    repeatable = True
 
     def __init__(self, file: _files.File) -> None:
         self.file = file
@@ -84,6 +86,7 @@ class ArraysPart(Part):
     """Arrays (X, Y) or (X, Y, weight), in memory or memory maps, summed a slice at a time."""
 
     label = "the arrays"
+    repeatable = True
 
     def __init__(self, arrays: Sequence[Any], target_type: str) -> None:
         self.arrays, self.target_type = arrays, target_type
@@ -119,8 +122,9 @@ class IteratorPart(Part):
 
     label = "the iterator"
 
-    def __init__(self, first: Any, others: Iterator[Any], target_type: str) -> None:
-        self.first, self.others, self.target_type = first, others, target_type
+    def __init__(self, items: Items, target_type: str) -> None:
+        self.items, self.target_type = items, target_type
+        self.repeatable = items.repeatable
 
     def fields(self) -> None:
         """Return None: columns are not chosen by name."""
@@ -131,9 +135,7 @@ class IteratorPart(Part):
         yield from _encoded(_recut(self._batches()), self.target_type, reading.missing, self.label)
 
     def _batches(self) -> Iterator[tuple[Any, ...]]:
-        batch = self.first
-        number = 0
-        while batch is not None:
+        for number, batch in enumerate(self.items):
             if not isinstance(batch, tuple | list) or not 1 <= len(batch) <= 3:
                 raise SourceError(
                     f"Batch {number} of {self.label} is a {type(batch).__name__}; each must be "
@@ -146,8 +148,6 @@ class IteratorPart(Part):
                     f"{', '.join(map(str, lengths))}."
                 )
             yield tuple(batch)
-            batch = next(self.others, None)
-            number += 1
 
 
 def _length(array: Any) -> int:

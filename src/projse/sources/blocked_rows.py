@@ -56,10 +56,14 @@ class BlockedRows:
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, tuple):
             rows, columns = key
-            if isinstance(rows, slice) and rows == slice(None) and isinstance(columns, slice):
-                if columns.indices(self.shape[1]) == (0, self.shape[1], 1):
-                    return self
-                return BlockedRows(self.blocks[:, columns], self.shape[0])
+            if isinstance(rows, slice) and rows == slice(None):
+                if isinstance(columns, slice):
+                    if columns.indices(self.shape[1]) == (0, self.shape[1], 1):
+                        return self
+                    return BlockedRows(self.blocks[:, columns], self.shape[0])
+                if np.ndim(columns):
+                    # By take: an index would leave the columns in an order of its own.
+                    return BlockedRows(np.take(self.blocks, columns, axis=1), self.shape[0])
             return self[rows][..., columns]
         if not isinstance(key, slice):
             block, row = np.divmod(key, self.block_rows)
@@ -72,6 +76,10 @@ class BlockedRows:
         whole = self.blocks[first : last + 1].transpose(0, 2, 1)
         offset = first * self.block_rows
         return whole.reshape(-1, self.shape[1])[start - offset : stop - offset : step]
+
+    def astype(self, dtype: Any) -> BlockedRows:
+        """Return a copy of another dtype."""
+        return BlockedRows(self.blocks.astype(dtype), self.shape[0])
 
     def stack(self, start: int, stop: int, depth: int) -> Array:
         """Return rows as (slices, depth, columns); a view where slices are blocks or within one."""

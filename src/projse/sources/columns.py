@@ -123,6 +123,10 @@ class Columns:
         extra = [name for name in (self.labels, self.weight) if name is not None]
         return [*self.features, *self.targets, *extra]
 
+    def without_references(self) -> Columns:
+        """Leave out targets and labels."""
+        return Columns(self.features, weight=self.weight)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
         return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}

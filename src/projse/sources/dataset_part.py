@@ -19,6 +19,7 @@ class FragmentPart(ArrowPart):
     def __init__(self, dataset: Any, fragment: Any, number: int) -> None:
         self.dataset, self.fragment = dataset, fragment
         self.path = getattr(fragment, "path", None) or None
+        self.repeatable = self.path is not None
         if self.path is not None:
             self.size = int(fragment.filesystem.get_file_info(self.path).size or 0)
             if self._is_local:

@@ -19,6 +19,8 @@ from projse.sources.parts import ArrowPart, Reading, import_arrow
 class FilePart(ArrowPart):
     """A file, with the columns that its path stands for."""
 
+    repeatable = True
+
     def __init__(self, file: _files.File) -> None:
         self.file = file
         self.path = self.label = file.path

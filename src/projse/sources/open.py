@@ -16,7 +16,7 @@ Arrays and .npy files need nothing but NumPy; the rest needs pyarrow (extra ``ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from projse.sources.csv import CsvPart
 from projse.sources.dataset_part import FragmentPart
 from projse.sources.files import File, find_files
 from projse.sources.parquet import ParquetPart
-from projse.sources.parts import Part
+from projse.sources.parts import Items, Part
 from projse.sources.stream_parts import BatchesPart, StreamPart
 
 __all__ = ["open_source"]
@@ -75,9 +75,9 @@ def open_source(source: Any, *, format: str | None = None, target_type: str = "a
     if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "iloc"):
         return [StreamPart(source)]
     if hasattr(source, "__arrow_c_array__"):
-        return [BatchesPart(source, iter(()))]
+        return [BatchesPart(Items([source]))]
     if isinstance(source, Iterable) and not isinstance(source, dict | np.ndarray):
-        return [_from_iterator(iter(source), target_type)]
+        return [_from_items(Items(source), target_type)]
     raise TypeError(
         f"A {type(source).__name__} is no source of rows; pass a path, a folder, a dataset, a data "
         "frame, arrays (X, Y), or an iterator of (X, Y) batches."
@@ -111,14 +111,14 @@ def _as_arrays(source: tuple[Any, ...]) -> tuple[Any, ...]:
     return (X, *(o if o is None or hasattr(o, "shape") else np.asarray(o) for o in others))
 
 
-def _from_iterator(items: Iterator[Any], target_type: str) -> Part:
-    first = next(items, None)
+def _from_items(items: Items, target_type: str) -> Part:
+    first = items.first
     if first is None:
         raise SourceError("The iterator is empty: there are no rows.")
     if any(hasattr(first, name) for name in ("__arrow_c_array__", "__arrow_c_stream__")):
-        return BatchesPart(first, items)
+        return BatchesPart(items)
     if isinstance(first, tuple | list):
-        return IteratorPart(first, items, target_type)
+        return IteratorPart(items, target_type)
     raise TypeError(
         f"The iterator yields {type(first).__name__}; it must yield (X, Y), (X, Y, weight), or "
         "Arrow record batches."

@@ -8,6 +8,9 @@ from typing import Any
 from projse.sources.file_part import FilePart
 from projse.sources.parts import Reading, import_arrow, subset
 
+BUFFERS_BYTES = 1 << 26
+"""Bytes that are read ahead, all columns together."""
+
 
 class ParquetPart(FilePart):
     """A Parquet file: decoded a few rows of each column at a time, whatever its row groups."""
@@ -19,8 +22,11 @@ class ParquetPart(FilePart):
         import_arrow()
         import pyarrow.parquet as pq
 
-        # Without buffered reading, whole column chunks of a row group would be in memory.
-        return pq.ParquetFile(self._opened(), buffer_size=1 << 18, pre_buffer=False)
+        # Without buffered reading, whole column chunks of a row group would be in memory. Every
+        # column has a buffer of its own.
+        n_columns = max(pq.read_metadata(self._opened()).num_columns, 1)
+        size = min(max(BUFFERS_BYTES // n_columns, 1 << 12), 1 << 18)
+        return pq.ParquetFile(self._opened(), buffer_size=size, pre_buffer=False)
 
     def _read_schema(self) -> Any:
         with self._file() as file:

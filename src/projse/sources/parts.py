@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -37,12 +37,13 @@ class Reading:
 class Part(ABC):
     """Rows that are summed by themselves.
 
-    ``label`` is what messages call it. ``path`` is None where it cannot be read a second time.
-    ``done`` is the share of it that was read so far.
+    ``label`` is what messages call it. ``path`` is None where it is no file. ``repeatable`` tells
+    whether it can be read a second time. ``done`` is the share of it that was read so far.
     """
 
     label: str = "the source"
     path: str | None = None
+    repeatable: bool = False
     size: int = 0
     done: float = 0.0
 
@@ -57,6 +58,28 @@ class Part(ABC):
     def fingerprint(self, content: bool = False) -> dict[str, Any]:
         """Return what changes when the part changes."""
         raise NotImplementedError
+
+
+class Items:
+    """Items of an iterable, whose first one was looked at.
+
+    Each iteration starts anew where the iterable can do that (``repeatable``: a list of batches); a
+    generator is good for one.
+    """
+
+    def __init__(self, iterable: Iterable[Any]) -> None:
+        self._iterable = iterable
+        self._rest: Iterator[Any] | None = iter(iterable)
+        self.repeatable = self._rest is not iterable
+        self.first = next(self._rest, None)
+
+    def __iter__(self) -> Iterator[Any]:
+        rest, self._rest = self._rest, None
+        if rest is None:
+            yield from self._iterable
+        else:
+            yield self.first
+            yield from rest
 
 
 def import_arrow() -> Any:

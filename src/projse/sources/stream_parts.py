@@ -7,7 +7,7 @@ from typing import Any
 
 from projse.sources.arrow_columns import field_of
 from projse.sources.columns import Field
-from projse.sources.parts import ArrowPart, Reading, import_arrow, subset
+from projse.sources.parts import ArrowPart, Items, Reading, import_arrow, subset
 
 
 class StreamPart(ArrowPart):
@@ -19,13 +19,22 @@ class StreamPart(ArrowPart):
         self.stream = stream
         self.label = f"the {type(stream).__name__}"
         self.reader: Any = None
+        # What else speaks the interface may be good for one reading only.
+        tables = ("pandas", "polars", "duckdb", "_duckdb")
+        self.repeatable = self._package in tables or isinstance(
+            stream, import_arrow().Table | import_arrow().RecordBatch
+        )
+
+    @property
+    def _package(self) -> str:
+        return type(self.stream).__module__.split(".")[0]
 
     def _fields(self) -> list[Field]:
         return [field_of(column) for column in self._schema()]
 
     def _schema(self) -> Any:
         pa = import_arrow()
-        package = type(self.stream).__module__.split(".")[0]
+        package = self._package
         if package == "pandas":
             return _pandas_schema(self.stream)
         if hasattr(self.stream, "collect_schema") and hasattr(self.stream, "collect"):  # polars
@@ -40,8 +49,7 @@ class StreamPart(ArrowPart):
 
     def _open(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
         pa = import_arrow()
-        stream = self.stream
-        package = type(stream).__module__.split(".")[0]
+        stream, package = self.stream, self._package
         schema = subset(self._schema(), names)
         if package == "pandas":
             return schema, _pandas_batches(stream, schema, reading.batch_rows)
@@ -67,8 +75,10 @@ class BatchesPart(ArrowPart):
     label = "the iterator"
     remedy = "Look at what produces it."
 
-    def __init__(self, first: Any, others: Iterator[Any]) -> None:
-        self.first, self.others = self._table(first), others
+    def __init__(self, items: Items) -> None:
+        self.items = items
+        self.first = self._table(items.first)
+        self.repeatable = items.repeatable
 
     def _table(self, item: Any) -> Any:
         pa = import_arrow()
@@ -81,12 +91,9 @@ class BatchesPart(ArrowPart):
         schema = subset(self.first.schema, names)
 
         def batches() -> Iterator[Any]:
-            table = self.first
-            while table is not None:
+            for item in self.items:
                 # The types of the first batch hold for all.
-                yield from table.select(names).cast(schema).to_batches()
-                item = next(self.others, None)
-                table = None if item is None else self._table(item)
+                yield from self._table(item).select(names).cast(schema).to_batches()
 
         return schema, batches()
 

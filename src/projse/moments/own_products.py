@@ -1,0 +1,117 @@
+"""Products of some candidates with all candidates, from one more pass over the same rows.
+
+Conditioning needs rows of ``G_XX`` for the picks only. In such a pass the columns of these
+candidates stand where the references stood, so that every way to sum rows can make it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.exceptions import SourceError
+from projse.moments.accumulate import accumulate_dense
+from projse.moments.sparse_products import centred_cross, centred_yx
+from projse.moments.sums import Moments
+from projse.sources.rows import Rows
+
+Array = NDArray[Any]
+
+Cross = Callable[[Array], Array]
+"""``Σ w (x_S − x̄_S)(x − x̄)ᵀ`` of shape (k, n_x), for the indices S of k candidates."""
+
+IN_MEMORY = 256.0
+OVER_FILES = 256.0
+OVER_STATE = 1024.0
+ON_CLUSTER = 1024.0
+ONCE = float("inf")
+"""Price of another pass, in multiplications a value. Rows in memory and files are read again for
+little; that products at hand also serve further rows and other requests is worth as much. A pass
+over a state reads again what was to be read once, a cluster may make its rows anew, and some
+sources are good for one pass only."""
+
+
+def own_products(rows: Rows, moments: Moments) -> Cross:
+    """Make the products of rows in memory that moments were summed from.
+
+    Costs ``m k n_x`` multiplications, or those of a sparse product.
+    """
+    x_mean, w = moments.x_mean, moments.sum_weights
+
+    def cross(indices: Array) -> Array:
+        if rows.is_sparse:
+            data = rows.counted()
+            return centred_cross(
+                data.X[:, indices], data.X, x_mean[indices], x_mean, data.weight, w
+            )
+        some = rows.X[:, indices]
+        sums, x_shift, y_shift = accumulate_dense(
+            rows.X, some, rows.weight, dtype=np.dtype(np.float64) if _is_double(moments) else None
+        )
+        sums.yx -= w * np.outer(x_mean[indices] - y_shift, x_mean - x_shift)
+        return sums.yx
+
+    return cross
+
+
+@dataclass(frozen=True)
+class Against:
+    """Lets some candidates of rows stand for their references."""
+
+    indices: Array
+    double: bool
+
+    @classmethod
+    def of(cls, indices: Array, first: Moments) -> Against:
+        """Multiply as the first pass did."""
+        return cls(indices, _is_double(first))
+
+    def __call__(self, rows: Rows) -> Rows:
+        """Put the columns in the place of the references."""
+        some = rows.X[:, self.indices]
+        if self.double and some.dtype == np.float32:
+            some = some.astype(np.float64)
+        return Rows(rows.X, some, rows.weight, rows.feature_names)
+
+
+def _is_double(moments: Moments) -> bool:
+    """Whether products were made in float64: of float32 rows, where their squares need it."""
+    return bool(moments.eps < np.finfo(np.float32).eps)
+
+
+def taken_from(total: Moments, first: Moments, what: str) -> Array:
+    """Take the products out of the sums of a pass :class:`Against` some candidates.
+
+    Parameters
+    ----------
+    total : Moments
+        Of the pass.
+    first : Moments
+        Of the first pass, which must have seen the same rows.
+    what : str
+        What messages call the rows.
+    """
+    means_agree = np.abs(total.x_mean - first.x_mean) <= _rounding_of_mean(first)
+    if (
+        total.n_samples != first.n_samples
+        or not np.isclose(total.sum_weights, first.sum_weights, rtol=1e-9)
+        or not means_agree.all()
+    ):
+        now = "" if total.n_samples == first.n_samples else f", now {total.n_samples:,}"
+        raise SourceError(
+            f"{what} changed between two passes ({first.n_samples:,} rows before{now}); products "
+            "of the two would be of different rows. Run again once nothing writes to it; rows that "
+            "are made anew each time (at random, say) must be stored or kept in memory first."
+        )
+    return centred_yx(total)
+
+
+def _rounding_of_mean(moments: Moments) -> Array:
+    """How far two sums of the same rows, in other batches, may differ in their means."""
+    size = np.sqrt(moments.xx_diag / moments.sum_weights) + np.abs(moments.x_mean)
+    rounding: Array = 1e4 * moments.eps * size
+    return rounding
