@@ -74,13 +74,15 @@ def curve(model, n_splits):
 
 SPLITTERS = {
     "k-fold": KFold(4, shuffle=True, random_state=0),
-    "leave few out": KFold(20),
+    "leave few out": KFold(12),
     "repeated": RepeatedKFold(n_splits=3, n_repeats=2, random_state=0),
     "shuffle": ShuffleSplit(4, test_size=0.3, random_state=0),
     "time": TimeSeriesSplit(4),
 }
 
 
+# Without an intercept, regressions on these variables are worse than a mean.
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
 @pytest.mark.parametrize("by_rows", [False, True])
 @pytest.mark.parametrize("center", [True, *slow(False)])
 @pytest.mark.parametrize("splitter", SPLITTERS)
@@ -169,11 +171,15 @@ def test_one_standard_error_rule(seed):
 
 def test_any_estimator_and_scorer(seed):
     X, Y = known_number(seed, m=150, n_x=8)
-    ours = ProjSeCV(n_features=5, param_grid=None).fit(X, Y)
-    theirs = ProjSeCV(n_features=5, param_grid=None, estimator=LinearRegression(), n_jobs=2)
-    theirs.fit(X, Y)
-    assert_allclose(curve(theirs, 5)[3:], curve(ours, 5)[3:], atol=0.05)
-    assert theirs.predicts_
+    selector = ProjSe(**AUTO)
+    model = ProjSeCV(selector, n_features=5, param_grid=None, estimator=LinearRegression())
+    model.set_params(n_jobs=2).fit(X, Y)
+    assert model.predicts_
+    for f, (train, test) in enumerate(KFold(5).split(X)):
+        picks = clone(selector).set_params(n_features_to_select=5).fit(X[train], Y[train]).selected_
+        columns = X[:, picks]
+        want = LinearRegression().fit(columns[train], Y[train]).score(columns[test], Y[test])
+        assert_allclose(curve(model, 5)[-1, f], want, atol=1e-8)
     scored = ProjSeCV(n_features=[1, 3], estimator=Ridge(), scoring="neg_mean_squared_error").fit(
         X, Y
     )
@@ -182,7 +188,8 @@ def test_any_estimator_and_scorer(seed):
     assert set(scored.cv_results_["n_features"]) == {1, 3}
     X, y = planted_labels(seed)
     labels = np.array(["a", "b", "c"])[y]
-    model = ProjSeCV(n_features=4, estimator=LogisticRegression(max_iter=500)).fit(X, labels)
+    logistic = LogisticRegression(max_iter=500)
+    model = ProjSeCV(n_features=4, param_grid=None, estimator=logistic).fit(X, labels)
     assert model.best_score_ > 0.6
     single = ProjSeCV(n_features=3, estimator=Ridge()).fit(X, X[:, 1] + X[:, 2])
     assert single.best_score_ > 0.99
@@ -304,7 +311,7 @@ def test_wide_tables_keep_names_and_parameters(seed, monkeypatch):
     monkeypatch.setattr("projse.estimators.cross_validation.FOLD_BYTES", 0)
     X, Y = planted(seed, n_features=9)
     X = pd.DataFrame(X, columns=[f"g{j}" for j in range(9)])
-    labels = np.where(Y[:, 0] > 0, "high", "low")
+    labels = np.where(Y[:, 0] > np.median(Y[:, 0]), "high", "low")
     model = ProjSeCV(ProjSe(include=["g2"], exclude=["g4"])).fit(X, labels)
     assert model.selector_.get_params() == {
         **ProjSe(include=["g2"], exclude=["g4"]).get_params(),

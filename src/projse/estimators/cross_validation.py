@@ -60,7 +60,8 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         series would be predicted from their own neighbours.
     estimator : estimator or None, default=None
         Judge by this estimator, fitted on the selected columns, instead of ridge regression. The
-        rows are then read again for each fit.
+        rows are then read again for each fit: fold, number of variables and entry of
+        ``param_grid``.
     scoring : str, callable or None, default=None
         How to judge ``estimator``; None: its own score.
     rule : {"1se", "best"}, default="1se"
