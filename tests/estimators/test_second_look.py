@@ -116,6 +116,7 @@ def test_whole_numbers_are_warned_of_wherever_they_become_classes(seed):
 
 def test_whole_numbers_of_a_source_are_warned_of(seed, tmp_path):
     X = np.random.default_rng(seed).integers(0, 1000, size=(60, 3))
+    X[:5, 2] = 7  # else there are as many classes as rows
     path = tmp_path / "rows.csv"
     pd.DataFrame(X, columns=["a", "b", "y"]).to_csv(path, index=False)
     with pytest.warns(ManyClassesWarning, match="target_type='continuous'") as seen:
