@@ -41,6 +41,7 @@ def by_formula(X, Y, k, ridge, alpha, include=(), exclude=(), weight=None):
     dead = norms < 1e-6
     X_left, Y_left = np.where(dead, 0, left / np.where(dead, 1, norms)), given(Y, first)
     Kxx, Kyx, Kyy = X_left.T @ X_left, Y_left.T @ X_left, Y_left.T @ Y_left
+    alpha = alpha * np.trace(Kyy) / np.trace(Y.T @ Y)
     picks, scores, shares = [], [], []
     while len(picks) < k - len(include):
         S = picks

@@ -127,12 +127,15 @@ def permutation_test(
     is not the question whether pick t adds to the ones before it. In permuted data, the second
     pick is the best of those that lost to the first; after a pick that is real, a chance pick has
     lost to nothing and scores higher. So later p-values are too small once earlier picks are real:
-    with one real variable among 15, one in five chance picks after it had p ≤ 0.05. To ask whether
+    in the paper's form, with one real variable among 15, one in five chance picks after it had
+    p ≤ 0.05. Ridges work the other way: see below. To ask whether
     a pick adds to others, test again with those as ``include``, and read the p-value of the first
     pick after them: approximate rather than exact, and close to its level in simulation.
 
-    **Ridges** that the selector chooses by itself go by the number of rows, so that they are the
-    same for the data and for all permutations: like is compared with like.
+    **Ridges** that the selector chooses by itself follow from the data, or the permuted data, in
+    the same way: like is compared with like. Later scores are relative to the outputs as they
+    were: once the first picks explain most of them, ridges make later scores small, and p-values
+    too large. With ``include`` they are in proportion to what is left.
 
     Scores within 1e-10 of the observed one count as equal to it: ties are real in small or
     discrete data.

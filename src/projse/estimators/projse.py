@@ -69,8 +69,9 @@ class ProjSe(
     center_kernel : bool, default=False
         Centre over the variables, in feature space.
     alpha : float or "auto", default="auto"
-        Ridge on the normalised ``K_YY``, given the covariates: directions that carry little of the
-        outputs count less. 0: all directions count alike.
+        Ridge on the normalised ``K_YY``, given the covariates and in proportion to what ``include``
+        leaves of it: directions that carry little of the outputs count less. 0: all directions
+        count alike.
     redundancy : float or "auto", default="auto"
         With ``round_size=1``, the share of its score that an exact copy of a pick keeps, in
         [0, 1]: 0 takes picks out wholly, 1 ranks variables one by one. In between, everything is

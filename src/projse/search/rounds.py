@@ -92,10 +92,12 @@ class Plan:
         """Whether picks are conditioned on softly, one by one."""
         return self.redundancy != 0 and self.round_size == 1
 
-    def ridge(self, values: Array, n_candidates: int) -> Callable[[Array, float], float]:
+    def ridge(
+        self, values: Array, alpha: float, n_candidates: int
+    ) -> Callable[[Array, float], float]:
         """Return the λ of picks, ``redundancy = λ / (1 + λ)``; ``values`` are those of ``K_YY``."""
         if self.redundancy is None:
-            return OwnRidge(values, self.alpha, self.n_rows, n_candidates, self.largest_ridge)
+            return OwnRidge(values, alpha, self.n_rows, n_candidates, self.largest_ridge)
         ridge = self.redundancy / (1 - self.redundancy) if self.redundancy < 1 else np.inf
         return lambda place, norm: ridge
 
@@ -144,6 +146,7 @@ class ReferenceSpace:
         # One view needs no factor of its own Gram matrix: its search is pivoted Cholesky.
         self.by_cholesky = plan.one_view and not plan.needs_factor
         self.largest: float | None = None
+        self.alpha = plan.alpha
         self.unridged = np.empty(0)
         self.values = np.empty(0)
         # Ridge and truncation go by the directions of the references, not those of their basis.
@@ -169,7 +172,7 @@ class ReferenceSpace:
             K = K * np.outer(units, units)
         kept = factor(
             K,
-            alpha=plan.alpha,
+            alpha=self.alpha,
             rank=plan.rank,
             tol=plan.tol,
             eps=gram.eps,
@@ -180,17 +183,33 @@ class ReferenceSpace:
             self.largest = kept.largest
         self.values = kept.values
         # Coordinates times this are those in an orthonormal basis.
-        self.unridged = np.sqrt((kept.values + plan.alpha) / kept.values)
+        self.unridged = np.sqrt((kept.values + self.alpha) / kept.values)
         conditioned = conditioning if conditioning.rank else None
         F = kept.F if units is None else kept.F * units
         R = coordinates(gram, F, conditioned)
-        smallest = kept.smallest + plan.alpha if kept.rank else 1.0
+        smallest = kept.smallest + self.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
             R,
             noise=self._noise(F, amplification),
             relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
         )
         return deflation, kept.rank
+
+    def condition_from_the_start(self, indices: Array, scores: Callable[[], Array]) -> None:
+        """Condition on candidates that come first; ``scores`` tell what may follow them.
+
+        The ridge stays in proportion to what is left of the references: else, where these
+        candidates explain most of them, all scores would be small, and could not be compared with
+        those of permuted references, of which they explain nothing.
+        """
+        before = self._size_of_references()
+        self.conditioning.extend(indices, scores)
+        if self.alpha and before > 0:
+            self.alpha *= max(self._size_of_references(), 0.0) / before
+
+    def _size_of_references(self) -> float:
+        squares = np.diag(self.conditioning.reference())
+        return float(squares.sum() if self.units is None else squares @ self.units**2)
 
     def _units_given_covariates(self) -> Array:
         """Return what gives the references unit norm once the covariates are taken out of them."""
@@ -241,7 +260,7 @@ def select(
         for pick in greedy(deflation, eligible, forced=plan.include):
             selection.add(pick, float("nan"), 0)
         eligible[plan.include] = False
-        space.conditioning.extend(plan.include, deflation.opening_scores)
+        space.condition_from_the_start(plan.include, deflation.opening_scores)
         deflation, rank = space.open()
     if wanted is None:
         # What comes first takes no place of what the references are then searched for.
@@ -323,7 +342,7 @@ def _select_softly(
     if plan.exhausted == "stop":
         wanted = min(wanted, n_before + rank)
     alive = eligible & ~conditioning.vanished
-    ridge = plan.ridge(space.values, int(alive.sum()))
+    ridge = plan.ridge(space.values, space.alpha, int(alive.sum()))
     soft = SoftConditioning(deflation.R, alive, ridge, gram.eps ** (2 / 3))
     initial = soft.scores()
     given = GivenPicks(rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
