@@ -16,7 +16,7 @@ from paper import paper_form
 from planted import PICKS, planted, planted_labels
 from variants import slow
 
-from projse import Moments, ProjSe
+from projse import PAPER, Moments, ProjSe
 from projse.engines.reduction import FAN_IN
 from projse.exceptions import PartitionError, RankExhaustedWarning
 
@@ -468,6 +468,36 @@ def test_memory_of_the_driver_does_not_grow_with_partitions(spark, moments):
     root = 8 * (100**2 + 100 * 1500)
     # 96 more partitions, whose moments are 123 MB: the driver sees those of the root alone.
     assert many - few < 16 * root, (few, many)
+
+
+# More candidates than have their products summed
+
+
+def wide(seed, m, p, q=3):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(m, p)) + 0.3 * rng.normal(size=(m, 1))
+    return X, X[:, :12] @ rng.normal(size=(12, q)) + rng.normal(size=(m, q))
+
+
+WIDE_FORMS = [
+    {"alpha": "auto", "redundancy": "auto", "round_size": "auto"},
+    PAPER,
+    {**PAPER, "round_size": 1},
+    {**PAPER, "round_size": 5},
+]
+
+
+@pytest.mark.parametrize("form", [WIDE_FORMS[0], *slow(*WIDE_FORMS[1:])])
+@pytest.mark.parametrize("p", [650, *slow(5000)])
+def test_products_of_the_picks_come_from_another_pass(seed, spark, form, p):
+    X, Y = wide(seed, 200, p)
+    rows = [(i % 3, x.tolist(), y.tolist()) for i, (x, y) in enumerate(zip(X, Y, strict=True))]
+    sdf = spark.createDataFrame(rows, "part int, x array<double>, y array<double>")
+    sdf = sdf.repartition(3, "part")
+    got = ProjSe(14, **form).fit_spark(sdf, features="x", targets="y")
+    assert got.moments_.xx is None
+    want = ProjSe(14, **form).fit_moments(Moments.from_arrays(X, Y, with_xx=True))
+    same(got, want)
 
 
 def test_without_spark_the_extra_is_named():

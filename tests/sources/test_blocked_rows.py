@@ -42,6 +42,10 @@ def test_slices_are_those_of_the_matrix(seed, size):
     np.testing.assert_array_equal(B[0, [1, 2]], A[0, [1, 2]])
     np.testing.assert_array_equal(np.asarray(B), A)
     assert B[:, 0:5] is B
+    some = B[:, np.array([4, 1, 1])]
+    np.testing.assert_array_equal(np.asarray(some), A[:, [4, 1, 1]])
+    assert some.blocks.flags.c_contiguous
+    np.testing.assert_array_equal(np.asarray(some.astype(np.float32)), A[:, [4, 1, 1]].astype("f4"))
 
 
 def test_whole_blocks_are_views():

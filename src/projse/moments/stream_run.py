@@ -14,7 +14,7 @@ from typing import Any
 
 import scipy.sparse as sp
 
-from projse.exceptions import MomentsFileError, SourceError
+from projse.exceptions import MomentsFileError, ProductsMissingError, SourceError
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against
 from projse.moments.state import Entry, StateFolder
@@ -168,6 +168,8 @@ class Run:
     def _result(self, part: Part, future: Future[Moments]) -> Moments:
         try:
             return future.result()
+        except ProductsMissingError:
+            raise  # of what was asked for, not of the part
         except ValueError as error:
             hint = ""
             if "NaN" in str(error) and self.request.missing == "refuse":

@@ -27,7 +27,7 @@ Array = NDArray[Any]
 CHUNK_BYTES = 1 << 25
 """Bytes of a chunk: long enough to hide what a chunk costs, a small part of any memory."""
 
-CHUNK_ROWS = (256, 1 << 18)
+CHUNK_ROWS = (512, 1 << 18)
 
 JOINED_BYTES = 1 << 22
 """Batches on a worker are joined until they hold this much: a pass has a price of its own."""

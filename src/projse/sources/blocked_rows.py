@@ -79,7 +79,8 @@ class BlockedRows:
 
     def astype(self, dtype: Any) -> BlockedRows:
         """Return a copy of another dtype."""
-        return BlockedRows(self.blocks.astype(dtype), self.shape[0])
+        with np.errstate(invalid="ignore"):  # room to spare holds anything
+            return BlockedRows(self.blocks.astype(dtype), self.shape[0])
 
     def stack(self, start: int, stop: int, depth: int) -> Array:
         """Return rows as (slices, depth, columns); a view where slices are blocks or within one."""

@@ -24,9 +24,9 @@ class ParquetPart(FilePart):
 
         # Without buffered reading, whole column chunks of a row group would be in memory. Every
         # column has a buffer of its own.
-        n_columns = max(pq.read_metadata(self._opened()).num_columns, 1)
-        size = min(max(BUFFERS_BYTES // n_columns, 1 << 12), 1 << 18)
-        return pq.ParquetFile(self._opened(), buffer_size=size, pre_buffer=False)
+        about = pq.read_metadata(self._opened())
+        size = min(max(BUFFERS_BYTES // max(about.num_columns, 1), 1 << 12), 1 << 18)
+        return pq.ParquetFile(self._opened(), metadata=about, buffer_size=size, pre_buffer=False)
 
     def _read_schema(self) -> Any:
         with self._file() as file:
