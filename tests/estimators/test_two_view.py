@@ -158,10 +158,10 @@ def test_fat_views_go_by_the_rows(seed):
     X, Y = rng.normal(size=(40, 120)), rng.normal(size=(40, 60))
     X[:, [5, 50]] += 5 * shared
     Y[:, [7, 30]] += 5 * shared
-    model = TwoViewProjSe(4).fit(X, Y)
+    model = TwoViewProjSe(4, **PAPER).fit(X, Y)
     assert not hasattr(model, "moments_")
-    check(model.x_selector_, ProjSe(4).fit(X, Y))
-    check(model.y_selector_, ProjSe(4).fit(Y, X))
+    check(model.x_selector_, ProjSe(4, **PAPER).fit(X, Y))
+    check(model.y_selector_, ProjSe(4, **PAPER).fit(Y, X))
     x, y = X[:, model.x_selected_], Y[:, model.y_selected_]
     assert_allclose(model.canonical_correlations_, literal_canonical(x, y)[0])
 

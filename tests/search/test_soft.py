@@ -228,7 +228,7 @@ def inner_products(A, B):
 
 def test_one_view_that_is_too_wide_to_factor_names_the_papers_form(seed, monkeypatch):
     monkeypatch.setattr("projse.kernels.routes.FACTORED_COLUMNS", 15)
-    monkeypatch.setattr("projse.search.task.KEPT_COLUMNS", 15)
+    monkeypatch.setattr("projse.search.products.KEPT_COLUMNS", 15)
     X, _ = related(seed)
     for wide in (
         lambda: ProjSe(3, **AUTO).fit(X),

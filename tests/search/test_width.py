@@ -339,8 +339,8 @@ def test_products_that_were_left_out_by_hand_are_not_made(seed):
 def test_the_command_reads_again_and_says_so(seed, tmp_path, command):
     X, Y = problem(seed)
     folder = files(tmp_path / "rows", table(X, Y))
-    done = command("select", folder, "-t", "y_*", "-k", N_PICKS, "--round-size", 1)
-    assert picks(done) == [f"x_{j}" for j in by_all_products(FORMS["one by one"], X, Y).selected_]
+    done = command("select", folder, "-t", "y_*", "-k", N_PICKS)
+    assert picks(done) == [f"x_{j}" for j in by_all_products(FORMS["auto"], X, Y).selected_]
     assert "Read 300 rows from 3 files" in done.stdout
     assert "more for products of the picks" in " ".join(done.stdout.split())
 

@@ -121,7 +121,7 @@ class ProductsNeeded:
         A few are kept in any case where references that depend on each other might call for them.
         """
         few = self.plan.exhausted == "residual" and self.n_x <= AUTO_XX_COLUMNS
-        return few or self.are_summed(n_y, ONCE)
+        return self.are_summed(n_y, ONCE) or few
 
     def _too_wide(self) -> str:
         remedy = "fit rows in memory"
