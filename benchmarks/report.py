@@ -16,6 +16,7 @@ from text import number, seconds_text, table, with_unit
 
 CHARTS = {
     "engine": "Measured figures against their targets",
+    "defaults": "Measured figures against their targets",
     "trust": "Measured figures against their targets",
     "stream": "Measured figures against their targets",
     "clusters": "Measured figures against their targets",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import clusters
+import defaults
 import engine
 import stream
 import trust
@@ -11,12 +12,14 @@ from rows import Case, Row, not_run
 
 ROW_SUITES: dict[str, dict[str, Case]] = {
     "engine": engine.CASES,
+    "defaults": defaults.CASES,
     "trust": trust.CASES,
     "stream": stream.CASES,
     "clusters": clusters.CASES,
 }
 TITLES = {
     "engine": "Engine",
+    "defaults": "What the defaults cost",
     "trust": "Two views, stability, cross-validation",
     "stream": "Streams",
     "clusters": "Clusters",
