@@ -17,6 +17,7 @@ from variants import slow
 
 from projse import PAPER, Moments, ProjSe, moments_from
 from projse.exceptions import ProductsMissingError, SourceError
+from projse.sources import parquet
 
 FORMS = {
     "auto": {"alpha": "auto", "redundancy": "auto", "round_size": "auto"},
@@ -399,7 +400,7 @@ WIDE = """
 import resource, sys
 from projse import ProjSe
 auto = {name: "auto" for name in ("alpha", "redundancy", "round_size")}
-selector = ProjSe(100, n_jobs=1, **auto).fit_source(sys.argv[1], targets="y_*")
+selector = ProjSe(100, **auto).fit_source(sys.argv[1], targets="y_*")
 assert sorted(selector.selected_) == list(range(100)), selector.selected_
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
 """
@@ -423,3 +424,29 @@ def test_moments_alone_end_where_their_products_do(seed, tmp_path):
     moments = moments_from(files(tmp_path / "rows", table(X, Y)), targets="y_*")
     assert moments.xx is None
     assert len(quietly(ProjSe(N_PICKS, **PAPER).fit_moments, moments).selected_) == 4
+
+
+@pytest.mark.parametrize("group", [7, 1000])
+def test_wide_parquet_files_are_read_some_columns_at_a_time(seed, tmp_path, monkeypatch, group):
+    X, Y = problem(seed)
+    path = tmp_path / "wide.parquet"
+    pq.write_table(table(X, Y), path, row_group_size=group)
+    want = ProjSe(N_PICKS, **FORMS["auto"]).fit_source(path, targets="y_*", features="x_*")
+    read = []
+    monkeypatch.setattr("projse.sources.parquet.WIDE", 11)
+    by_row_groups = parquet._by_row_groups
+
+    def counted(*arguments):
+        for batch in by_row_groups(*arguments):
+            read.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr("projse.sources.parquet._by_row_groups", counted)
+    got = ProjSe(N_PICKS, **FORMS["auto"]).fit_source(path, targets="y_*", features="x_*")
+    assert_array_equal(got.selected_, want.selected_)
+    assert_array_equal(got.scores_, want.scores_)
+    assert sum(read) >= len(X)
+    n_whole = len(read)
+    monkeypatch.setattr("projse.sources.parquet.WHOLE_BYTES", 1)
+    ProjSe(N_PICKS, **FORMS["auto"]).fit_source(path, targets="y_*", features="x_*")
+    assert len(read) == n_whole  # row groups too large are read a few rows at a time
