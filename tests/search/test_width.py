@@ -321,7 +321,7 @@ def test_what_can_be_read_once_is_summed_with_all_products(seed):
 def test_what_can_be_read_once_is_refused_where_it_is_too_wide(monkeypatch):
     monkeypatch.setattr("projse.search.products.KEPT_COLUMNS", 800)
     X, Y = problem(0)
-    with pytest.raises(ProductsMissingError, match="up to 800 candidates.*read again"):
+    with pytest.raises(ProductsMissingError, match=r"up to 800 candidates.*read again"):
         ProjSe(N_PICKS, **FORMS["auto"]).fit_source(batch for batch in Readings(X, Y))
     with pytest.raises(ProductsMissingError, match="up to 800 candidates"):
         ProjSe(N_PICKS, **FORMS["auto"]).partial_fit(X, Y)

@@ -265,7 +265,6 @@ class ProjSe(
             )
             self._keep_moments(None if n_covariates else outcome.moments)
             self._store(outcome)
-            self._warn_few_rows(rows, outcome.moments)
             progress.end()
         return self
 
