@@ -57,10 +57,10 @@ def high_leverage(n_rows: float, center: bool) -> float:
     return max(HIGH, 1 - float(betaincinv((d - 1) / 2, 0.5, CHANCE / n_rows)))
 
 
-def few_rows_by_extremes(
+def leverage_by_extremes(
     moments: Moments, columns: Any, low: Array, high: Array, *, center: bool
-) -> NDArray[np.bool_]:
-    """Tell which columns of X have a third of their squares in one row, from their extremes.
+) -> Array:
+    """Return the largest share of one row in the sum of squares of columns of X.
 
     Parameters
     ----------
@@ -73,14 +73,25 @@ def few_rows_by_extremes(
 
     Returns
     -------
-    ndarray of bool of shape (k,)
+    ndarray of shape (k,)
+        As :func:`largest_leverage` has it, but for rounding.
     """
     squares = squared_norms(moments, "X", center)[columns]
     mean = moments.x_mean[columns] if center else 0.0
     n = rows_that_count(moments.sum_weights, moments.n_samples)
     deviation = np.maximum(high - mean, mean - low)
     units = np.divide(deviation, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
-    few: NDArray[np.bool_] = units**2 * (moments.sum_weights / n) > high_leverage(n, center)
+    leverage: Array = units**2 * (moments.sum_weights / n)
+    return leverage
+
+
+def few_rows_by_extremes(
+    moments: Moments, columns: Any, low: Array, high: Array, *, center: bool
+) -> NDArray[np.bool_]:
+    """Tell which of these columns have a third of their squares in one row, not by chance."""
+    n = rows_that_count(moments.sum_weights, moments.n_samples)
+    leverage = leverage_by_extremes(moments, columns, low, high, center=center)
+    few: NDArray[np.bool_] = leverage > high_leverage(n, center)
     return few
 
 
