@@ -9,25 +9,12 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from rare_rows import RARE, problem
 
 from projse import PAPER, Moments, ProjSe, TwoViewProjSe
 from projse.exceptions import UnreliableSelectionWarning
 
 AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
-RARE = [3, 7, 11]
-
-
-def problem(seed, m=400, p=16, q=4):
-    """Candidates 3, 7 and 11 are 0 but in a row or two, where outputs are that are 0 elsewhere."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(m, p))
-    Y = X[:, :4] @ rng.normal(size=(4, q)) + rng.normal(size=(m, q))
-    X[:, RARE] = 0.0
-    Y[:, :3] = 0.0
-    X[17, 3] = Y[17, 0] = 5.0
-    X[[18, 19], 7] = Y[[18, 19], 1] = -2.0
-    X[21, 11] = Y[21, 2] = 1.0
-    return X, Y
 
 
 def names(X, Y):
@@ -169,18 +156,3 @@ def test_two_views_do_not_begin_with_them(seed, m):
             TwoViewProjSe(5, **AUTO).fit_moments(Moments.from_arrays(X, Y)).x_selected_,
             got.x_selected_,
         )
-
-
-@pytest.mark.slow
-def test_on_spark(seed, products):
-    sql = pytest.importorskip("pyspark.sql")
-    X, Y = problem(seed)
-    want = ProjSe(6, **AUTO).fit_moments(Moments.from_arrays(X, Y))
-    spark = sql.SparkSession.builder.master("local[2]").getOrCreate()
-    frame = spark.createDataFrame(
-        [tuple(map(float, row)) for row in np.hstack([X, Y])], names(X, Y)
-    )
-    features, targets = names(X, Y)[:16], names(X, Y)[16:]
-    got = ProjSe(6, **AUTO).fit_spark(frame, features=features, targets=targets)
-    assert_array_equal(got.selected_, want.selected_)
-    assert_allclose(got.scores_, want.scores_, rtol=1e-8)
