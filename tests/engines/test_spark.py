@@ -14,6 +14,7 @@ import pytest
 from agreement import check, fit, quietly
 from paper import paper_form
 from planted import PICKS, planted, planted_labels
+from rare_rows import problem
 from variants import slow
 
 from projse import PAPER, Moments, ProjSe
@@ -514,3 +515,18 @@ def test_without_spark_the_extra_is_named():
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("further_passes", [False, True])
+def test_candidates_that_few_rows_make_up_wait(seed, spark, monkeypatch, further_passes):
+    if further_passes:
+        monkeypatch.setattr("projse.estimators.fit_elsewhere.ON_CLUSTER", -1e9)
+    X, Y = problem(seed)
+    form = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
+    want = ProjSe(6, **form).fit_moments(Moments.from_arrays(X, Y))
+    names = [f"v{j}" for j in range(20)]
+    frame = spark.createDataFrame(np.hstack([X, Y]).tolist(), names)
+    got = ProjSe(6, **form).fit_spark(frame, features=names[:16], targets=names[16:])
+    assert (got.moments_.xx is None) == further_passes
+    check(got, want)

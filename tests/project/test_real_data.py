@@ -10,6 +10,7 @@ from paper import paper_form
 
 from projse import PAPER, StabilityProjSe, TwoViewProjSe, block_moments
 from projse.datasets import load_mnist_halves
+from projse.exceptions import UnreliableSelectionWarning
 
 pytestmark = [
     pytest.mark.slow,
@@ -30,9 +31,22 @@ def halves():
 
 def test_mnist_halves_correlate_as_in_the_paper(halves):
     X, Y, X_test, Y_test = halves
-    path = TwoViewProjSe(100, **PAPER).fit(X, Y).canonical_correlation_path(X_test, Y_test)
+    with pytest.warns(UnreliableSelectionWarning, match="a single row"):
+        views = TwoViewProjSe(100, **PAPER).fit(X, Y)
+    path = views.canonical_correlation_path(X_test, Y_test)
     assert np.isfinite(path).all(), "pixels that are on in one image give no NaN"
     assert path[[9, 19, 49, 99]] == pytest.approx([0.874, 0.890, 0.922, 0.938], abs=0.002)
+
+
+def test_mnist_halves_need_no_pixels_of_one_image(halves):
+    """Pixels at the border are on in one image each: with each other they correlate by 1, there."""
+    X, Y, X_test, Y_test = halves
+    form = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
+    views = TwoViewProjSe(20, **form).fit(X, Y)
+    path = views.canonical_correlation_path(X_test, Y_test)
+    assert (path > 0.8).all()
+    assert path[-1] == pytest.approx(0.9006, abs=0.002)
+    assert path[-1] == pytest.approx(views.canonical_correlations_[0], abs=0.02)
 
 
 def test_stability_grid_of_the_paper_from_one_pass(halves):

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from projse.kernels.feature_gram import tiles
 from projse.kernels.linear_gram import LinearGram, gram_of
 from projse.moments.in_memory import moments_of
+from projse.moments.leverage import few_rows_by_extremes, on_few_rows
 from projse.moments.sums import Moments
+from projse.moments.views import swapped
 from projse.search.greedy import TIE
 from projse.sources.rows import Rows
 
@@ -30,13 +32,15 @@ def best_pair(
         Rows are multiplied some columns at a time, so that the matrix of all pairs is never made.
     center : bool
     x_allowed, y_allowed : ndarray of bool
-        Columns that may be picked.
+        Columns that may be picked; of these, such as one or two rows make up are left out.
 
     Returns
     -------
     tuple of two ints, or None
         Among pairs within rounding of the best, the first; None where none correlates.
     """
+    x_allowed = x_allowed & ~_on_few_rows(of, center)
+    y_allowed = y_allowed & ~_on_few_rows(_other_view(of), center)
     top, pair = 0.0, None
     for start, gram in _pieces(of, center):
         y_norms = np.diag(gram.yy)
@@ -50,6 +54,19 @@ def best_pair(
                 x, y = np.argwhere((squares >= best * (1 - TIE)).T)[0]
                 top, pair = best, (start + tile.start + int(x), int(y))
     return pair
+
+
+def _on_few_rows(of: Rows | Moments, center: bool) -> NDArray[np.bool_]:
+    """Tell the columns of X that one or two rows make up, as far as that is known."""
+    if isinstance(of, Rows):
+        return on_few_rows(of, np.arange(of.X.shape[1]), center=center)
+    if of.x_min is None or of.x_max is None:
+        return np.zeros(of.n_x, dtype=bool)
+    return few_rows_by_extremes(of, slice(None), of.x_min, of.x_max, center=center)
+
+
+def _other_view(of: Rows | Moments) -> Rows | Moments:
+    return Rows(of.Y, None, of.weight) if isinstance(of, Rows) else swapped(of)
 
 
 def _pieces(of: Rows | Moments, center: bool) -> Iterator[tuple[int, LinearGram]]:

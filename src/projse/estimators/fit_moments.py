@@ -19,7 +19,6 @@ from projse.exceptions import (
     RankExhaustedWarning,
     UnreliableSelectionWarning,
 )
-from projse.moments.leverage import on_few_rows
 from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
 from projse.search.task import Outcome, Task
@@ -47,6 +46,7 @@ class FitMomentsMixin(RowSelector):
     n_features_in_: int
     moments_: Moments
     _first: int | None = None
+    _view: str = "X"
 
     def fit_moments(self, moments: Moments) -> Self:
         """Select from moments alone, wherever they were summed.
@@ -119,18 +119,16 @@ class FitMomentsMixin(RowSelector):
         self._keep_moments(outcome.moments)
         self._store(outcome, quiet=True)
 
-    def _warn_few_rows(self, rows: Rows, moments: Moments | None, label: str = "X") -> None:
+    def _warn_few_rows(self, few: tuple[int, ...], n_rows: int) -> None:
         """Warn of picks that a row or two make up."""
-        picks = self.selected_[self.rounds_ > 0]
-        few = picks[on_few_rows(rows, picks, center=self.center, moments=moments)]
-        if not few.size:
+        if not few:
             return
-        names, n_rows = rows.feature_names, rows.counted().n_samples
-        listed = [repr(names[j]) if names else str(j) for j in few[:5].tolist()]
+        names = self._feature_names()
+        listed = [repr(names[j]) if names else str(j) for j in few[:5]]
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
         warn_caller(
-            f"Of column(s) {', '.join(listed)}{more} of {label}, a single row makes up more than a "
-            f"third: these picks rest on one or two of {n_rows} rows, and will hardly hold "
+            f"Of column(s) {', '.join(listed)}{more} of {self._view}, a single row makes up more "
+            f"than a third: these picks rest on one or two of {n_rows} rows, and will hardly hold "
             "for others. Look at those rows, or leave such columns out with exclude.",
             UnreliableSelectionWarning,
         )
@@ -177,6 +175,7 @@ class FitMomentsMixin(RowSelector):
             return
         for doubt in outcome.doubts:
             warn_caller(doubt, UnreliableSelectionWarning)
+        self._warn_few_rows(outcome.few_rows, outcome.n_rows)
         asked = outcome.plan.significance is None
         if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
             why, kind = "nothing that is left adds to them", RankExhaustedWarning

@@ -77,8 +77,9 @@ class ProjSe(
         [0, 1]: 0 takes picks out wholly, 1 ranks variables one by one. In between, everything is
         conditioned on each pick with a ridge, which overfits less where there are few rows; copies
         of picks wait, and may be picked in the end. "auto" gives each pick a share of its own: the
-        less it stands above chance, the more. With other rounds it would do nothing: above 0 it is
-        refused there, and "auto" is 0.
+        less it stands above chance, the more. Variables that one or two rows make up wait until
+        nothing else is left (but for those in ``include``). With other rounds it would do nothing:
+        above 0 it is refused there, and "auto" is 0.
     rank : int, float or None, default=None
         Keep at most this many leading directions of ``K_YY``, or this share of its trace.
     tol : float or None, default=None
@@ -266,7 +267,6 @@ class ProjSe(
             )
             self._keep_moments(None if n_covariates else outcome.moments)
             self._store(outcome)
-            self._warn_few_rows(rows, outcome.moments)
             progress.end()
         return self
 

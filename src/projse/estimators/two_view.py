@@ -202,7 +202,6 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             else:
                 self.moments_ = self._moments(X, Y, sample_weight, x_names, y_names)
                 moments = self._select(self.moments_, x_selector, y_selector)
-                self._warn_few_rows(X, Y, sample_weight, x_selector, y_selector)
             self._store(x_selector, y_selector, moments)
         return self
 
@@ -369,10 +368,10 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             n_x = n_y = wanted
         shared = {name: getattr(self, name) for name in _SHARED}
         shared["target_type"] = "continuous"
-        return (
-            ProjSe(n_x, include=self.x_include, exclude=self.x_exclude, **shared),
-            ProjSe(n_y, include=self.y_include, exclude=self.y_exclude, **shared),
-        )
+        x_selector = ProjSe(n_x, include=self.x_include, exclude=self.x_exclude, **shared)
+        y_selector = ProjSe(n_y, include=self.y_include, exclude=self.y_exclude, **shared)
+        y_selector._view = "Y"
+        return x_selector, y_selector
 
     def _remember(self, n_x: int, n_y: int, y_names: Sequence[str] | None) -> None:
         for label, n in (("X", n_x), ("Y", n_y)):
@@ -442,16 +441,6 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         pair = best_pair(views, self.center, *allowed)
         if pair is not None:
             x_selector._first, y_selector._first = pair
-
-    def _warn_few_rows(
-        self, X: Any, Y: Any, sample_weight: Any, x_selector: ProjSe, y_selector: ProjSe
-    ) -> None:
-        """Warn of picks on either side that a row or two make up."""
-        views = (("X", X, x_selector), ("Y", Y, y_selector))
-        for label, view, selector in views:
-            names = selector._feature_names()
-            rows = make_rows(view, None, sample_weight, feature_names=names)
-            selector._warn_few_rows(rows, selector.moments_, label)
 
     def _store(self, x_selector: ProjSe, y_selector: ProjSe, moments: Moments) -> None:
         self.x_selector_, self.y_selector_ = x_selector, y_selector

@@ -26,7 +26,9 @@ class CallableGram(FeatureGram):
         X: Array,
         Y: Array | None,
         n_covariates: int = 0,
+        few_rows: Callable[[Array], NDArray[np.bool_]] | None = None,
     ) -> None:
+        self._few_rows = few_rows
         self._function = function
         self._X = X
         self.eps = float(np.finfo(np.float64).eps)
@@ -66,6 +68,9 @@ class CallableGram(FeatureGram):
         block *= self._ux[columns]
         block[:, ~self.alive[columns]] = 0.0
         return block
+
+    def on_few_rows(self, indices: Array) -> NDArray[np.bool_] | None:
+        return None if self._few_rows is None else self._few_rows(indices)
 
     def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
         everywhere = slice(None) if columns is None else columns

@@ -76,6 +76,9 @@ class CentredGram(FeatureGram):
     def far_x_rows(self) -> bool:
         return self.inner.far_x_rows
 
+    def on_few_rows(self, indices: Array) -> NDArray[np.bool_] | None:
+        return self.inner.on_few_rows(indices)
+
     def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
         rows = self.inner.x_rows(indices, columns)
         everywhere = slice(None) if columns is None else columns

@@ -152,6 +152,10 @@ class ElementwiseGram(FeatureGram):
     def far_x_rows(self) -> bool:
         return self.gram.far_x_rows
 
+    def on_few_rows(self, indices: Array) -> NDArray[np.bool_] | None:
+        few = self.gram.on_few_rows
+        return None if few is None else few(indices)
+
     def x_rows(self, indices: Array, columns: Array | None = None) -> Array:
         if self.gram.x_rows is None:
             raise ValueError(

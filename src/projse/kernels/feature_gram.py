@@ -74,6 +74,13 @@ class FeatureGram(ABC):
         """Whether rows of ``K_XX`` cost a pass over rows that are not in memory."""
         return False
 
+    def on_few_rows(self, indices: Array) -> NDArray[np.bool_] | None:
+        """Tell which candidates one or two rows make up; None where nothing is known of any.
+
+        Where rows of ``K_XX`` are far, it is known of candidates whose rows were asked for.
+        """
+        return None
+
     def left(self, w: Array) -> Array:
         """Return ``wᵀ K_YX``, shape (n_x,)."""
         out = np.empty(self.n_x)

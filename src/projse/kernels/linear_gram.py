@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.moments.leverage import few_rows_by_extremes, on_few_rows
 from projse.moments.own_products import Cross, own_products
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
@@ -22,6 +23,7 @@ from projse.sources.rows import Rows
 
 Array = NDArray[Any]
 XRows = Callable[[Array, Array | None], Array]
+FewRows = Callable[[Array], NDArray[np.bool_]]
 
 COPY_ELEMENTS = 1 << 23
 """Candidates of up to this many values (64 MiB) are copied once to serve rows of ``G_XX``."""
@@ -48,6 +50,9 @@ class LinearGram:
         Whether some columns of those rows cost less than all.
     far_x_rows : bool
         Whether those rows cost a pass over rows that are not in memory.
+    on_few_rows : callable or None
+        Tells which of given candidates one or two rows make up, as far as that is known; of rows
+        elsewhere, the passes for ``x_rows`` tell.
     """
 
     yy: Array
@@ -59,6 +64,7 @@ class LinearGram:
     eps: float
     narrow_x_rows: bool = False
     far_x_rows: bool = False
+    on_few_rows: FewRows | None = None
 
     @property
     def n_x(self) -> int:
@@ -105,6 +111,7 @@ def gram_of(
     xx_diag = squared_norms(moments, "X", center)
     x_rows: XRows | None = None
     narrow = False
+    few = _few_rows(moments, center, rows)
     if moments.xx is not None:
         x_rows, narrow = _products_at_hand(moments.xx, moments, center), True
     elif rows is not None and _small_enough_to_copy(rows):
@@ -112,8 +119,10 @@ def gram_of(
     elif rows is not None:
         x_rows = _products_on_demand(own_products(rows, moments), moments, center)
     elif cross is not None:
-        x_rows = _products_on_demand(cross, moments, center)
-    serving: Any = {"x_rows": x_rows, "narrow_x_rows": narrow}
+        far = _FarProducts(cross, moments, center)
+        x_rows = _products_on_demand(far, moments, center)
+        few = few or far.on_few_rows
+    serving: Any = {"x_rows": x_rows, "narrow_x_rows": narrow, "on_few_rows": few}
     serving["far_x_rows"] = x_rows is not None and not narrow and rows is None
     if moments.y_mean is None:
         if not whole_reference:
@@ -147,7 +156,36 @@ def _products_at_hand(xx: Array, moments: Moments, center: bool) -> XRows:
     return x_rows
 
 
-def _products_on_demand(cross: Cross, moments: Moments, center: bool) -> XRows:
+def _few_rows(moments: Moments, center: bool, rows: Rows | None) -> FewRows | None:
+    """Tell candidates that few rows make up by their extremes, or by the rows themselves."""
+    if moments.x_min is not None and moments.x_max is not None:
+        extremes = moments.x_min, moments.x_max
+        few = few_rows_by_extremes(moments, slice(None), *extremes, center=center)
+        return few.__getitem__
+    if rows is not None:
+        return partial(on_few_rows, rows, center=center, moments=moments)
+    return None
+
+
+class _FarProducts:
+    """Products from passes over rows elsewhere; each pass also shows the extremes."""
+
+    def __init__(self, cross: Cross, moments: Moments, center: bool) -> None:
+        self._cross, self._moments, self._center = cross, moments, center
+        self._few = np.zeros(moments.n_x, dtype=bool)
+
+    def __call__(self, indices: Array) -> Array:
+        own = self._cross(indices)
+        self._few[indices] = few_rows_by_extremes(
+            self._moments, indices, own.low, own.high, center=self._center
+        )
+        return own.products
+
+    def on_few_rows(self, indices: Array) -> NDArray[np.bool_]:
+        return self._few[indices]
+
+
+def _products_on_demand(cross: Callable[[Array], Array], moments: Moments, center: bool) -> XRows:
     x_mean, w = moments.x_mean, moments.sum_weights
 
     def x_rows(indices: Array, columns: Array | None) -> Array:

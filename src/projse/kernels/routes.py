@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from projse.kernels.linear_gram import LinearGram, gram_of
 from projse.kernels.reference import gram_loses_directions, orthonormal_reference
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
+from projse.moments.leverage import on_few_rows
 from projse.moments.own_products import Cross
 from projse.moments.sums import Moments
 from projse.sources.rows import (
@@ -208,7 +210,8 @@ def _callable_gram(
     if rows.Y is not None:
         Y = rows.Y if isinstance(rows.Y, np.ndarray) else rows.Y.toarray()
         Y = _columns(Y, rows.weight, spec, "y", rows.target_names)
-    gram = CallableGram(spec.kernel, X, Y, n_covariates)
+    few_rows = partial(on_few_rows, rows, center=spec.center)
+    gram = CallableGram(spec.kernel, X, Y, n_covariates, few_rows)
     return CentredGram(gram) if spec.center_kernel else gram
 
 

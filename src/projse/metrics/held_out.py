@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.metrics.whitening import ordered_whitening
+from projse.moments.counts import rows_that_count
 from projse.moments.rounding import squared_norms
 from projse.moments.sparse_products import centred_yx
 from projse.moments.sums import Moments
 from projse.moments.views import restricted, second_moments
-from projse.search.significance import rows_that_count
 
 Array = NDArray[Any]
 

@@ -18,7 +18,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.moments.block_sums import BlockSum
-from projse.moments.row_sums import BatchSum, ClassSum, Operands, RowSum, Sums
+from projse.moments.class_sums import ClassSum
+from projse.moments.row_sums import BatchSum, Operands, RowSum, Sums
 from projse.sources.batch_size import BATCH_BYTES, small_depth
 from projse.threads import effective_n_threads, ordered_map
 

@@ -48,6 +48,8 @@ class BlockSum(BatchSum):
             wider, x = x, x[:, :, :p]
             if sums.xx is None:
                 sums.xx_diag += _block_squares(x, None if weight is None else w)
+            else:
+                sums.stretch(x, y[:, :, 1:] if y is not None and with_y else None)
             if y is None:
                 sums.x += np.matmul(w, x).sum(axis=0)[0]
             else:

@@ -17,6 +17,7 @@ from sklearn.utils import check_array
 
 from projse.engines.dask import DaskRows
 from projse.moments.combine import align_classes
+from projse.moments.extremes import StackedExtremes
 from projse.moments.in_memory import moments_of
 from projse.moments.partitions import partition_moments
 from projse.moments.resample import deal, generator, group_codes
@@ -154,6 +155,7 @@ class StackedMoments:
         self.total = total
         self.n_blocks = len(blocks)
         self.n_samples = np.array([block.n_samples for block in blocks])
+        self._extremes = StackedExtremes(blocks)
         self.weights = np.array([block.sum_weights for block in blocks])
         dx = [block.x_mean - total.x_mean for block in blocks]
         self.has_xx = total.xx is not None
@@ -213,11 +215,13 @@ class StackedMoments:
             yy = None if y is None else part @ self._yy
             yx = None if y is None else part @ self._yx
             for i, (n, w) in enumerate(zip(n_samples, weights, strict=True)):
-                yield self._moments(
+                moments = self._moments(
                     int(n),
                     float(w),
                     *(None if a is None else a[i] for a in (x, xx, xx_diag, y, yy, yx)),
                 )
+                extremes: Any = self._extremes.of(part[i] > 0)
+                yield replace(moments, **extremes)
 
     def _moments(
         self,

@@ -16,6 +16,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.moments.extremes import check_extremes
 from projse.sources.rows import SMALLEST_SQUARES
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _check_arrays(moments: Moments) -> None:
         raise ValueError(f"there are {n_x} candidates and {n_y} references")
     shapes = {"x_mean": (n_x,), "xx_diag": (n_x,), "x_peak": (n_x,), "xx": (n_x, n_x)}
     shapes |= {"y_mean": (n_y,), "yy": (n_y, n_y), "yx": (n_y, n_x), "y_peak": (n_y,)}
+    shapes |= {"x_min": (n_x,), "x_max": (n_x,), "y_min": (n_y,), "y_max": (n_y,)}
     two_views = {"y_mean", "yy", "yx"}
     for name, shape in shapes.items():
         value = getattr(moments, name)
@@ -128,6 +130,10 @@ def _check_arrays(moments: Moments) -> None:
         if peak is not None and (peak < 0).any():
             j = int((peak < 0).argmax())
             raise ValueError(f"{name} is {peak[j]:g} for {_name(moments, kind, j)}: below 0")
+    slack = _slack(moments)
+    check_extremes(moments.x_min, moments.x_max, moments.x_mean, slack, "x")
+    if moments.y_mean is not None:
+        check_extremes(moments.y_min, moments.y_max, moments.y_mean, slack, "y")
 
 
 def _refuse_non_finite(value: Any, name: str, moments: Moments) -> None:
@@ -138,7 +144,7 @@ def _refuse_non_finite(value: Any, name: str, moments: Moments) -> None:
         column = int(np.searchsorted(value.indptr, (~np.isfinite(entries)).argmax(), "right")) - 1
     else:
         column = int((~np.isfinite(entries)).reshape(-1, entries.shape[-1]).any(axis=0).argmax())
-    kind = "reference" if name in ("y_mean", "yy", "y_peak") else "candidate"
+    kind = "reference" if name.startswith("y") and name != "yx" else "candidate"
     raise ValueError(f"{name} holds NaN or infinity for {_name(moments, kind, column)}")
 
 

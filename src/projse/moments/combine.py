@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from projse.exceptions import PrecisionLossWarning
 from projse.moments.check import check_possible
+from projse.moments.extremes import EXTREMES, combined_extremes
 from projse.moments.rounding import ROUNDING, mark_vanished
 from projse.moments.sparse_products import centred_yx, subtract_outer
 from projse.sources.rows import refuse_overflow
@@ -73,7 +74,7 @@ def _emptied(moments: Moments) -> Moments:
     """Forget what rounding left of rows that are all gone, and how large they were."""
     zeros = {
         name: value * 0.0
-        for name in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx")
+        for name in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", *EXTREMES)
         if (value := getattr(moments, name)) is not None
     }
     return replace(moments, **zeros, x_peak=None, y_peak=None)
@@ -97,6 +98,7 @@ def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: fl
         target_names=a.target_names or b.target_names,
         eps=max(a.eps, b.eps),
         x_peak=_peak(a.x_peak, b.x_peak, a.xx_diag, sign),
+        **combined_extremes(a, b, sign),
     )
     if a.y_mean is None or b.y_mean is None:
         return combined

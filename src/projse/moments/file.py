@@ -9,7 +9,8 @@ Layout, version 1::
     arrays                        one after the other, each in NumPy's .npy format
     sha256                        32 bytes, of everything before
 
-An array is read with ``allow_pickle=False``. A sparse ``yx`` is kept as its three CSC arrays. What
+An array is read with ``allow_pickle=False``; one that the list lacks is None, and one that a reader
+does not know is left. A sparse ``yx`` is kept as its three CSC arrays. What
 was read must fit together, and be possible as moments of some rows, before it is handed out
 (:mod:`projse.moments.check`: one read of the arrays, and for up to 512 variables a Cholesky
 factorisation).
@@ -32,6 +33,7 @@ import scipy.sparse as sp
 from projse.atomic import Draft
 from projse.exceptions import MomentsFileError
 from projse.moments.check import check_moments
+from projse.moments.extremes import EXTREMES
 
 if TYPE_CHECKING:
     from projse.moments.sums import Moments
@@ -40,7 +42,7 @@ MAGIC = b"projse-moments\n"
 VERSION = 1
 DIGEST_SIZE = hashlib.sha256().digest_size
 PREFIX = struct.Struct("<IQ")
-ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak")
+ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak", *EXTREMES)
 HEADER = {
     "n_samples",
     "sum_weights",

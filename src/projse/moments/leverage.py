@@ -1,7 +1,11 @@
 """Leverage: how much of a variable's spread a single row makes up.
 
-Moments cannot tell: a column that is 0 but for one row and a column of noise may have the same mean
-and the same sum of squares. So rows are looked at, where they are at hand.
+Squares and means cannot tell: a column that is 0 but for one row and a column of noise may have the
+same of both. The smallest and the largest value can: the row of one of them is furthest from the
+mean. Where they were not taken, rows in memory are looked at.
+
+A row of weight w counts as w rows, whose leverages are those of single ones: ``max d² / Σ w d²``.
+Weights that are no counts of rows are taken as shares, and have a mean of 1.
 """
 
 from __future__ import annotations
@@ -13,6 +17,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.special import betaincinv
 
+from projse.moments.counts import rows_that_count
+from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
 
@@ -34,6 +40,60 @@ EVEN = 0.8
 """Share of the spread that a sample shows, less its two largest squares, where no row stands out:
 with one that has a third of it, others show two thirds."""
 
+TILE_ELEMENTS = 1 << 20
+"""Columns of up to this many values (8 MiB) are looked at together."""
+
+
+def high_leverage(n_rows: float, center: bool) -> float:
+    """Return the leverage above which a column rests on one or two rows, and not by chance.
+
+    Infinite for fewer than 20 rows. A column that differs from a constant in one row is found from
+    20 rows on, in two from 50.
+    """
+    if n_rows < MIN_ROWS:
+        return float("inf")
+    # A normal column's share in a direction follows Beta(1/2, (d − 1)/2), and a row is one.
+    d = n_rows - int(center)
+    return max(HIGH, 1 - float(betaincinv((d - 1) / 2, 0.5, CHANCE / n_rows)))
+
+
+def leverage_by_extremes(
+    moments: Moments, columns: Any, low: Array, high: Array, *, center: bool
+) -> Array:
+    """Return the largest share of one row in the sum of squares of columns of X.
+
+    Parameters
+    ----------
+    moments : Moments
+    columns : slice, or ndarray of int of shape (k,)
+    low, high : ndarray of shape (k,)
+        Their smallest and largest values.
+    center : bool
+        Squares are about the mean.
+
+    Returns
+    -------
+    ndarray of shape (k,)
+        As :func:`largest_leverage` has it, but for rounding.
+    """
+    squares = squared_norms(moments, "X", center)[columns]
+    mean = moments.x_mean[columns] if center else 0.0
+    n = rows_that_count(moments.sum_weights, moments.n_samples)
+    deviation = np.maximum(high - mean, mean - low)
+    units = np.divide(deviation, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
+    leverage: Array = units**2 * (moments.sum_weights / n)
+    return leverage
+
+
+def few_rows_by_extremes(
+    moments: Moments, columns: Any, low: Array, high: Array, *, center: bool
+) -> NDArray[np.bool_]:
+    """Tell which of these columns have a third of their squares in one row, not by chance."""
+    n = rows_that_count(moments.sum_weights, moments.n_samples)
+    leverage = leverage_by_extremes(moments, columns, low, high, center=center)
+    few: NDArray[np.bool_] = leverage > high_leverage(n, center)
+    return few
+
 
 def on_few_rows(
     rows: Rows, columns: Array, *, center: bool, moments: Moments | None = None
@@ -52,19 +112,16 @@ def on_few_rows(
     Returns
     -------
     ndarray of bool of shape (k,)
-        A column that differs from a constant in one row is found from 20 rows on, in two from 50.
     """
     found = np.zeros(len(columns), dtype=bool)
     rows = rows.counted()
-    m = rows.n_samples
-    if m < MIN_ROWS or not len(columns):
+    n = rows_that_count(float(_weights(rows).sum()), rows.n_samples)
+    high = high_leverage(n, center)
+    if np.isinf(high):
         return found
     suspects = np.ones(len(columns), dtype=bool)
-    if moments is not None and m > 4 * SAMPLE_ROWS:
+    if moments is not None and rows.n_samples > 4 * SAMPLE_ROWS:
         suspects = ~_looks_even(rows, columns, center, moments)
-    # A normal column's share in a direction follows Beta(1/2, (d − 1)/2), and a row is one.
-    d = m - int(center)
-    high = max(HIGH, 1 - float(betaincinv((d - 1) / 2, 0.5, CHANCE / m)))
     found[suspects] = largest_leverage(rows, columns[suspects], center=center) > high
     return found
 
@@ -83,34 +140,40 @@ def largest_leverage(rows: Rows, columns: Array, *, center: bool) -> Array:
     Returns
     -------
     ndarray of shape (k,)
-        ``max w d² / Σ w d²``, in [0, 1]: about 1/n where n rows differ from all others, and alike;
-        0 for a column without spread.
+        About 1/n where n rows differ from all others, and alike; 0 for a column without spread.
 
     Notes
     -----
-    A few reads of each column, one column in memory at a time.
+    A few reads of each column, and some columns in memory at a time.
     """
     w = _weights(rows)
-    return np.array([_leverage(_columns(rows.X, j)[:, 0], w, center) for j in columns[:, None]])
+    out = np.empty(len(columns))
+    step = max(1, TILE_ELEMENTS // max(rows.n_samples, 1))
+    for start in range(0, len(columns), step):
+        tile = slice(start, start + step)
+        out[tile] = _leverages(_columns(rows.X, columns[tile]), w, center)
+    return out * (w.sum() / rows_that_count(float(w.sum()), rows.n_samples))
 
 
-def _leverage(column: Array, w: Array, center: bool) -> float:
-    size = float(np.abs(column).max(initial=0.0))
-    if size == 0.0:
-        return 0.0
-    d = column / size  # whose squares neither overflow nor vanish
+def _leverages(d: Array, w: Array, center: bool) -> Array:
+    """Return ``max d² / Σ w d²`` of columns, which are overwritten."""
+    size = np.abs(d).max(axis=0, initial=0.0)
+    d /= np.where(size > 0, size, 1.0)  # so that squares neither overflow nor vanish
     if center:
         d -= (w @ d) / w.sum()
     d *= d
-    d *= w
-    total = float(d.sum())
-    return float(d.max() / total) if total > 0 else 0.0
+    total = w @ d
+    shares: Array = np.divide(d.max(axis=0), total, out=np.zeros_like(total), where=total > 0)
+    return shares
 
 
 def _looks_even(rows: Rows, columns: Array, center: bool, moments: Moments) -> NDArray[np.bool_]:
     """Tell from rows at even distances which columns no row of high leverage can hide in."""
     sample = np.linspace(0, rows.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
     w = _weights(rows)
+    if w.min() < w.sum() / rows_that_count(float(w.sum()), rows.n_samples):
+        # A row that counts for less than one hides where it stands out.
+        return np.zeros(len(columns), dtype=bool)
     d = _columns(rows.X[sample], columns)
     mean, squares = moments.x_mean[columns], moments.xx_diag[columns]
     if center:

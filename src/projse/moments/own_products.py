@@ -7,7 +7,7 @@ candidates stand where the references stood, so that every way to sum rows can m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +15,33 @@ from numpy.typing import NDArray
 
 from projse.exceptions import SourceError
 from projse.moments.accumulate import accumulate_dense
+from projse.moments.extremes import Extremes
 from projse.moments.sparse_products import centred_cross, centred_yx
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
 
 Array = NDArray[Any]
 
-Cross = Callable[[Array], Array]
-"""``Σ w (x_S − x̄_S)(x − x̄)ᵀ`` of shape (k, n_x), for the indices S of k candidates."""
+
+@dataclass(frozen=True)
+class OwnProducts:
+    """What a pass tells of some candidates S.
+
+    Attributes
+    ----------
+    products : ndarray of shape (k, n_x)
+        ``Σ w (x_S − x̄_S)(x − x̄)ᵀ``.
+    low, high : ndarray of shape (k,)
+        Their smallest and largest values.
+    """
+
+    products: Array
+    low: Array
+    high: Array
+
+
+Cross = Callable[[Array], OwnProducts]
+"""Makes the products of the candidates of given indices by a pass over rows elsewhere."""
 
 IN_MEMORY = 256.0
 OVER_FILES = 256.0
@@ -35,7 +54,7 @@ over a state reads again what was to be read once, a cluster may make its rows a
 sources are good for one pass only."""
 
 
-def own_products(rows: Rows, moments: Moments) -> Cross:
+def own_products(rows: Rows, moments: Moments) -> Callable[[Array], Array]:
     """Make the products of rows in memory that moments were summed from.
 
     Costs ``m k n_x`` multiplications, or those of a sparse product.
@@ -77,13 +96,20 @@ class Against:
             some = some.astype(np.float64)
         return Rows(rows.X, some, rows.weight, rows.feature_names)
 
+    def with_extremes(self, moments: Moments, rows: Rows) -> Moments:
+        """Add the extremes of these columns to the moments of rows that they stand in."""
+        columns = rows.counted().Y
+        shift = np.zeros(len(self.indices))
+        low, high = Extremes.of(columns).about(shift, moments.n_samples)
+        return replace(moments, y_min=low, y_max=high)
+
 
 def _is_double(moments: Moments) -> bool:
     """Whether products were made in float64: of float32 rows, where their squares need it."""
     return bool(moments.eps < np.finfo(np.float32).eps)
 
 
-def taken_from(total: Moments, first: Moments, what: str) -> Array:
+def taken_from(total: Moments, first: Moments, what: str) -> OwnProducts:
     """Take the products out of the sums of a pass :class:`Against` some candidates.
 
     Parameters
@@ -107,7 +133,8 @@ def taken_from(total: Moments, first: Moments, what: str) -> Array:
             "of the two would be of different rows. Run again once nothing writes to it; rows that "
             "are made anew each time (at random, say) must be stored or kept in memory first."
         )
-    return centred_yx(total)
+    assert total.y_min is not None and total.y_max is not None
+    return OwnProducts(centred_yx(total), total.y_min, total.y_max)
 
 
 def _rounding_of_mean(moments: Moments) -> Array:

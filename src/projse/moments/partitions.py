@@ -16,7 +16,7 @@ from projse.engines.reduction import Layout, Part, Reduction, RowsElsewhere, mer
 from projse.moments.combine import align_classes
 from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
-from projse.moments.own_products import Against, Cross, taken_from
+from projse.moments.own_products import Against, Cross, OwnProducts, taken_from
 from projse.moments.sums import Moments, keeps_products
 from projse.sources.rows import make_rows, refuse_non_numeric_columns
 
@@ -45,7 +45,7 @@ def cross_elsewhere(
 ) -> Cross:
     """Make products of candidates by another pass over rows that moments were summed from."""
 
-    def cross(indices: Array) -> Array:
+    def cross(indices: Array) -> OwnProducts:
         options = PartitionPass.over(rows, False, "auto", n_jobs, batch_size)
         options = replace(options, against=Against.of(indices, first))
         total = options.finish(rows.reduce(options.reduction))
@@ -149,6 +149,8 @@ class PartitionPass:
         moments = moments_of(
             rows, with_xx=self.with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
         )
+        if self.against is not None:
+            return self.against.with_extremes(moments, rows)
         return _as_classes(moments) if self.many_labels else moments
 
     def finish(self, total: Part[Moments]) -> Moments:
@@ -188,6 +190,8 @@ def _as_classes(moments: Moments) -> Moments:
         y_mean=moments.y_mean[order],
         yy=moments.yy[np.ix_(order, order)],
         yx=sp.csc_array(sp.csr_array(yx)[order]) if sp.issparse(yx) else yx[order],
+        y_min=None,
+        y_max=None,
         classes=titles[order],
         target_names=tuple(titles[order].tolist()),
     )

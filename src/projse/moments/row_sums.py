@@ -9,13 +9,13 @@ and their results go to memory that is used again.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.moments.extremes import Extremes
 from projse.sources.batch_size import small_depth
 
 Array = NDArray[Any]
@@ -26,7 +26,10 @@ THIN_COLUMNS = 16
 
 @dataclass
 class Sums:
-    """Weighted sums over some rows of products of ``x - x_shift`` and ``y - y_shift``."""
+    """Weighted sums over some rows of products of ``x - x_shift`` and ``y - y_shift``.
+
+    Beside ``xx``, which costs so much more, the extremes of the columns are taken.
+    """
 
     x: Array
     y: Array
@@ -34,6 +37,8 @@ class Sums:
     yx: Array
     xx_diag: Array
     xx: Array | None
+    x_extremes: Extremes | None = None
+    y_extremes: Extremes | None = None
     n_samples: int = 0
     weight: float = 0.0
 
@@ -47,14 +52,16 @@ class Sums:
             yx=np.zeros((n_y, n_x)),
             xx_diag=np.zeros(n_x),
             xx=np.zeros((n_x, n_x)) if with_xx else None,
+            x_extremes=Extremes.of_no_rows(n_x) if with_xx else None,
+            y_extremes=Extremes.of_no_rows(n_y) if with_xx else None,
         )
 
     def tile(self, columns: slice) -> Sums:
         """Return views of the sums that belong to some columns of X."""
         xx = None if self.xx is None else self.xx[columns.start :, columns]
-        return Sums(
-            self.x[columns], self.y, self.yy, self.yx[:, columns], self.xx_diag[columns], xx
-        )
+        extremes = None if self.x_extremes is None else self.x_extremes.tile(columns)
+        sums = self.x[columns], self.y, self.yy, self.yx[:, columns], self.xx_diag[columns]
+        return Sums(*sums, xx, extremes, self.y_extremes)
 
     def __iadd__(self, other: Sums) -> Sums:
         self.n_samples += other.n_samples
@@ -63,7 +70,17 @@ class Sums:
             mine = getattr(self, name)
             if mine is not None:
                 mine += getattr(other, name)
+        for name in ("x_extremes", "y_extremes"):
+            if getattr(self, name) is not None:
+                getattr(self, name).merge(getattr(other, name))
         return self
+
+    def stretch(self, x: Array, y: Array | None = None) -> None:
+        """Let the extremes, where they are taken, reach as far as these rows."""
+        if self.x_extremes is not None:
+            self.x_extremes.take(x)
+        if self.y_extremes is not None and y is not None:
+            self.y_extremes.take(y)
 
 
 class Stacks:
@@ -233,6 +250,9 @@ class RowSum(BatchSum):
             # First: plain loops bring rows into the cache faster than products.
             if sums.xx is None:
                 sums.xx_diag += work.squares(w, x)
+            else:
+                dense_y = self.y_stacks is not None and with_y
+                sums.stretch(x, y[:, int(self.with_ones) :] if dense_y else None)
             if self.sparse_y is not None:
                 sums.x += work.sums(w, x)
                 if with_y:
@@ -317,48 +337,3 @@ class _Work:
     def second(self, left: Array, y: Array) -> Array:
         """Return ``yᵀy``, one of them weighted."""
         return np.matmul(left.T, y, out=self.square)
-
-
-class ClassSum(BatchSum):
-    """Adds rows in the ``order`` of their classes: a product with indicators is their sum."""
-
-    def __init__(self, rows: Operands, codes: Array, order: Array) -> None:
-        super().__init__(rows)
-        self.X, self.codes, self.order, self.shift = rows.X, codes, order, rows.x_shift
-        shape = min(rows.batch_size, len(order)), rows.X.shape[1]
-        self.buffer = np.empty(shape, dtype=rows.dtype)
-        self.work = np.empty(self.buffer.size, dtype=rows.dtype)
-
-    def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
-        """Add the rows from ``start`` to ``stop`` of the order; sums of Y alone only ``with_y``."""
-        rows = self.order[start:stop]
-        in_order = bool((np.diff(rows) == 1).all())
-        for begin in range(0, len(rows), self.batch_size):
-            batch = rows[begin : begin + self.batch_size]
-            wider = self.buffer[: len(batch)]
-            wider[...] = self.X[batch[0] : batch[-1] + 1] if in_order else self.X[batch]
-            if self.shift is not None:
-                wider -= self.shift
-            x = wider[:, : len(sums.x)]
-            if self.weight is None:
-                w = np.ones(len(batch), dtype=self.dtype)
-            else:
-                w = self.weight[batch].astype(self.dtype)
-            if sums.xx is None:
-                squares = self.work[: x.size].reshape(x.shape)
-                sums.xx_diag += w @ np.multiply(x, x, out=squares)
-            else:
-                left = wider if self.weight is None else wider * w[:, None]
-                product = left.T @ x
-                sums.xx += product
-                sums.xx_diag += np.diagonal(product)
-            labels = self.codes[batch]
-            cuts = np.flatnonzero(labels[1:] != labels[:-1]) + 1
-            for a, b in pairwise([0, *cuts.tolist(), len(batch)]):
-                total = w[a:b] @ x[a:b]
-                sums.yx[labels[a]] += total
-                sums.x += total
-                if with_y:
-                    sums.y[labels[a]] += float(w[a:b].sum(dtype=np.float64))
-            sums.n_samples += len(batch)
-            sums.weight += float(w.sum(dtype=np.float64))

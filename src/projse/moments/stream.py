@@ -21,6 +21,7 @@ from projse.moments.own_products import (
     OVER_STATE,
     Against,
     Cross,
+    OwnProducts,
     taken_from,
 )
 from projse.moments.state import StateFolder
@@ -192,7 +193,7 @@ class OpenSource:
         if columns is not None and self.request.missing == "refuse":
             columns = columns.without_references()  # else they say which rows are complete
 
-        def cross(indices: Array) -> Array:
+        def cross(indices: Array) -> OwnProducts:
             self._refuse_change()
             with OwnMultiplier(
                 Against.of(indices, first), self.n_jobs, self.batch_size

@@ -15,6 +15,7 @@ from typing import Any
 import scipy.sparse as sp
 
 from projse.exceptions import MomentsFileError, ProductsMissingError, SourceError
+from projse.moments.extremes import EXTREMES
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against
 from projse.moments.state import Entry, StateFolder
@@ -147,7 +148,8 @@ class Run:
         if moments is None:
             return (None,)
         if not self.multiplier.keeps_products(moments):
-            return (replace(moments, xx=None),)
+            none: Any = dict.fromkeys(("xx", *EXTREMES))
+            return (replace(moments, **none),)
         return None if moments.xx is None else (moments,)
 
     def _rows(self, part: Part) -> Iterator[Rows]:
@@ -293,4 +295,5 @@ class OwnMultiplier(Multiplier):
         self.against = against
 
     def _moments(self, rows: Rows) -> Moments:
-        return self._sum(self.against(rows), False)
+        rows = self.against(rows)
+        return self.against.with_extremes(self._sum(rows, False), rows)

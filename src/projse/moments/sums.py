@@ -62,6 +62,10 @@ class Moments:
     x_peak, y_peak : ndarray of shape (n_x,), (n_y,) or None
         Largest sums of squares that a difference came from: its rounding is a share of them. None
         where nothing was subtracted.
+    x_min, x_max, y_min, y_max : ndarray of shape (n_x,), (n_y,) or None
+        Smallest and largest values, which tell variables that one or two rows make up. None where
+        they are not known: they are taken in passes that sum ``xx``, and not of class indicators.
+        Of a difference they are those of before: bounds.
 
     Examples
     --------
@@ -91,6 +95,10 @@ class Moments:
     eps: float = float(np.finfo(np.float64).eps)
     x_peak: Array | None = None
     y_peak: Array | None = None
+    x_min: Array | None = None
+    x_max: Array | None = None
+    y_min: Array | None = None
+    y_max: Array | None = None
 
     @classmethod
     def from_arrays(

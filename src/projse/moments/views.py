@@ -40,6 +40,10 @@ def swapped(moments: Moments) -> Moments:
         eps=moments.eps,
         x_peak=moments.y_peak,
         y_peak=moments.x_peak,
+        x_min=moments.y_min,
+        x_max=moments.y_max,
+        y_min=moments.x_min,
+        y_max=moments.x_max,
     )
 
 
@@ -59,6 +63,8 @@ def restricted(moments: Moments, x: Array, y: Array | None = None) -> Moments:
         xx=some(moments.xx, np.ix_(x, x)),
         feature_names=names(moments.feature_names, x),
         x_peak=some(moments.x_peak, x),
+        x_min=some(moments.x_min, x),
+        x_max=some(moments.x_max, x),
     )
     if moments.y_mean is None:
         return fewer
@@ -74,6 +80,8 @@ def restricted(moments: Moments, x: Array, y: Array | None = None) -> Moments:
         target_names=names(moments.target_names, y),
         classes=None,
         y_peak=some(moments.y_peak, y),
+        y_min=some(moments.y_min, y),
+        y_max=some(moments.y_max, y),
     )
 
 

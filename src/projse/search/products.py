@@ -91,6 +91,8 @@ class ProductsNeeded:
             candidates to keep them.
         """
         n = self.n_rows(n_y)
+        if not n and self.plan.is_soft and n_samples is None and self.n_x <= KEPT_COLUMNS:
+            n = 1  # nothing is conditioned on a single pick, but it must not rest on few rows
         if not n:
             return False
         if self.n_x > KEPT_COLUMNS:

@@ -22,8 +22,8 @@ from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDefla
 from projse.search.factor import factor
 from projse.search.greedy import Pick, greedy
 from projse.search.shortlist import Shortlist
-from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
-from projse.search.soft import SoftConditioning
+from projse.search.significance import PlainScores, selection_pvalue, unconvinced
+from projse.search.soft_rounds import select_softly
 
 Array = NDArray[Any]
 
@@ -267,7 +267,7 @@ def select(
         wanted = len(selection.indices) + min(rank, int(eligible.sum()))
 
     if plan.is_soft:
-        _select_softly(space, deflation, rank, eligible, wanted, selection, progress)
+        select_softly(space, deflation, rank, eligible, wanted, selection, progress)
         return selection
     round_number = 0
     pending: list[int] = []
@@ -294,7 +294,7 @@ def select(
                     looked_once = second_look
                     if second_look:
                         break
-                    selection.stopped = _unconvinced(pvalue)
+                    selection.stopped = unconvinced(pvalue)
                     return selection
                 looked_once = False
             selection.add(pick, pvalue, round_number)
@@ -319,57 +319,3 @@ def select(
             pending = []
         deflation, rank = space.open()
     return selection
-
-
-def _unconvinced(pvalue: float) -> str:
-    """Tell a pick that may be chance from one that nothing can be said of."""
-    return "no p-values" if np.isnan(pvalue) else "significance"
-
-
-def _select_softly(
-    space: ReferenceSpace,
-    deflation: Deflation,
-    rank: int,
-    eligible: NDArray[np.bool_],
-    wanted: int,
-    selection: Selection,
-    progress: Callable[[int, int], None] | None,
-) -> None:
-    """Pick one by one, with soft conditioning on each pick; add to the selection."""
-    plan, gram, conditioning = space.plan, space.gram, space.conditioning
-    assert isinstance(deflation, ProjectedDeflation)
-    n_before = len(selection.indices)
-    if plan.exhausted == "stop":
-        wanted = min(wanted, n_before + rank)
-    alive = eligible & ~conditioning.vanished
-    ridge = plan.ridge(space.values, space.alpha, int(alive.sum()))
-    soft = SoftConditioning(deflation.R, alive, ridge, gram.eps ** (2 / 3))
-    initial = soft.scores()
-    given = GivenPicks(rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
-    needs_rows = plan.redundancy != 1 or not np.isnan(given.degrees)
-    only_one = wanted == n_before + 1
-    eligible = space.shortlist.eligible = alive.copy()
-    first = plan.first if plan.first is not None and eligible[plan.first] else None
-    while len(selection.indices) < wanted:
-        pick, first = soft.best(eligible, plan.tie_order, first), None
-        if pick is None or pick.score <= deflation.floor(pick.index, initial[pick.index]):
-            selection.stopped = "exhausted"
-            return
-        j, row = pick.index, None
-        if needs_rows and not only_one:  # nothing is conditioned on a single pick
-            if not gram.has_x_rows and len(selection.indices) > n_before:
-                selection.stopped = "no products"
-                return
-            if gram.has_x_rows:
-                row = conditioning.x_rows(np.array([j]), scores=soft.scores)[0]
-        place = deflation.R.column(j) * space.unridged
-        pvalue = given.add(j, row, place, pick.n_candidates)
-        if plan.significance is not None and not pvalue <= plan.significance:
-            selection.stopped = _unconvinced(pvalue)
-            return
-        selection.add(pick, pvalue, len(selection.indices) - n_before + 1)
-        eligible[j] = False
-        soft.take(j, row)
-        selection.redundancy = soft.redundancy
-        if progress is not None:
-            progress(len(selection.indices), wanted)

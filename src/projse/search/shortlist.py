@@ -59,6 +59,14 @@ class Shortlist:
             self._fill(wanted, None if scores is None else scores())
         return np.array([self._rows[j] for j in wanted.tolist()])
 
+    def is_on_few_rows(self, j: int, scores: Callable[[], Array]) -> bool:
+        """Tell whether one or two rows make up a candidate, as far as that can be known."""
+        wanted = np.array([j])
+        if self._gram.far_x_rows:
+            self.rows(wanted, scores)  # the pass for its products tells
+        few = self._gram.on_few_rows(wanted)
+        return few is not None and bool(few[0])
+
     def _fill(self, wanted: Array, scores: Array | None) -> None:
         """Make the rows that are missing, and drop those that are no longer likely."""
         likely: list[int] = []

@@ -9,7 +9,14 @@ from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 from scipy.special import betainc
 
+from projse.moments.counts import are_no_counts
+
 Array = NDArray[Any]
+
+
+def unconvinced(pvalue: float) -> str:
+    """Tell a pick that may be chance from one that nothing can be said of."""
+    return "no p-values" if np.isnan(pvalue) else "significance"
 
 
 def degrees_of_freedom(sum_weights: float, n_rows: int, center: bool) -> float:
@@ -33,16 +40,6 @@ def degrees_of_freedom(sum_weights: float, n_rows: int, center: bool) -> float:
     if not center or are_no_counts(sum_weights, n_rows):
         return float("nan")
     return sum_weights - 1
-
-
-def are_no_counts(sum_weights: float, n_rows: int) -> bool:
-    """Tell weights on another scale (shares, say) from repetitions of rows, doubtful ones less."""
-    return sum_weights < n_rows / 2
-
-
-def rows_that_count(sum_weights: float, n_rows: int) -> float:
-    """Return the number of rows, each as often as its weight says, if that is what weights say."""
-    return n_rows if are_no_counts(sum_weights, n_rows) else sum_weights
 
 
 def selection_pvalue(

@@ -17,6 +17,7 @@ from projse.exceptions import ProductsMissingError
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.routes import KernelSpec, Route, from_moments, from_rows
 from projse.moments.accumulate import Progress
+from projse.moments.counts import are_no_counts, rows_that_count
 from projse.moments.own_products import IN_MEMORY, Cross
 from projse.moments.sums import Moments
 from projse.parameters import column_indices, is_whole, plain_rank
@@ -24,7 +25,7 @@ from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
 from projse.search.doubts import doubts
 from projse.search.products import ProductsNeeded, reference_columns
 from projse.search.rounds import Plan, Selection, select
-from projse.search.significance import are_no_counts, degrees_of_freedom, rows_that_count
+from projse.search.significance import degrees_of_freedom
 from projse.sources.rows import Rows
 
 Array = NDArray[Any]
@@ -32,12 +33,17 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Outcome:
-    """Picks, the plan that led to them, the moments that they come from, and doubts about them."""
+    """Picks, the plan that led to them, the moments that they come from, and doubts about them.
+
+    ``few_rows`` are the picks, but for those included, that one or two of ``n_rows`` rows make up.
+    """
 
     selection: Selection
     plan: Plan
     moments: Moments | None
     doubts: tuple[str, ...] = ()
+    n_rows: int = 0
+    few_rows: tuple[int, ...] = ()
 
     @property
     def lacks_products(self) -> bool:
@@ -179,7 +185,9 @@ class Task:
         selection = select(route.gram, plan, phase("picks"))
         if not constant:
             self._refuse_silence(selection)
-        return Outcome(selection, plan, route.moments, self._doubts(selection, n_rows))
+        doubts = self._doubts(selection, n_rows)
+        few = _few_rows(selection, route.gram)
+        return Outcome(selection, plan, route.moments, doubts, n_rows, few)
 
     def on_moments(
         self,
@@ -211,7 +219,9 @@ class Task:
         selection = select(gram, plan)
         if not (provisional or constant):
             self._refuse_silence(selection)
-        return Outcome(selection, plan, moments, self._doubts(selection, moments.n_samples))
+        doubts = self._doubts(selection, moments.n_samples)
+        few = _few_rows(selection, gram)
+        return Outcome(selection, plan, moments, doubts, moments.n_samples, few)
 
     def _doubts(self, selection: Selection, n_rows: int) -> tuple[str, ...]:
         linear, center = self.spec.is_linear, self.spec.center
@@ -253,6 +263,13 @@ class Task:
                 "explain."
             )
         return no_x or no_y
+
+
+def _few_rows(selection: Selection, gram: FeatureGram) -> tuple[int, ...]:
+    chosen = zip(selection.indices, selection.rounds, strict=True)
+    picks = np.array([j for j, number in chosen if number > 0], dtype=np.intp)
+    few = gram.on_few_rows(picks) if picks.size else None
+    return () if few is None else tuple(picks[few].tolist())
 
 
 def _number(wanted: Any, n_x: int, n_include: int, n_exclude: int) -> int | None:

@@ -1,0 +1,138 @@
+"""Smallest and largest values of columns, which tell the largest leverage of a row.
+
+Like moments they add up: the extremes of two sets of rows are the extremes of their extremes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from projse.moments.sums import Moments
+
+Array = NDArray[Any]
+
+EXTREMES = ("x_min", "x_max", "y_min", "y_max")
+"""Names of the extremes in moments."""
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Smallest and largest values of some columns, shape (n,) each; changed in place."""
+
+    low: Array
+    high: Array
+
+    @classmethod
+    def of_no_rows(cls, n: int) -> Extremes:
+        """Start with no rows."""
+        return cls(np.full(n, np.inf), np.full(n, -np.inf))
+
+    @classmethod
+    def of(cls, A: Any) -> Extremes:
+        """Take those of an array, sparse array or BlockedRows, whose rows all count."""
+        if sp.issparse(A):
+            # Zeros that are not stored are values like others.
+            low, high = (getattr(A, name)(axis=0).toarray().ravel() for name in ("min", "max"))
+            return cls(low.astype(np.float64), high.astype(np.float64))
+        extremes = cls.of_no_rows(A.shape[1])
+        step = getattr(A, "block_rows", 0) or max(1, (1 << 20) // max(A.shape[1], 1))
+        for start in range(0, A.shape[0], step):
+            extremes.take(np.asarray(A[start : start + step]))
+        return extremes
+
+    def take(self, values: Array) -> None:
+        """Add rows, which may be stacked: the last axis are the columns."""
+        if values.size:
+            axes = tuple(range(values.ndim - 1))
+            np.minimum(self.low, np.minimum.reduce(values, axis=axes), out=self.low)
+            np.maximum(self.high, np.maximum.reduce(values, axis=axes), out=self.high)
+
+    def merge(self, other: Extremes) -> None:
+        """Add those of other rows."""
+        np.minimum(self.low, other.low, out=self.low)
+        np.maximum(self.high, other.high, out=self.high)
+
+    def tile(self, columns: slice) -> Extremes:
+        """Return views of some columns."""
+        return Extremes(self.low[columns], self.high[columns])
+
+    def about(self, shift: Array, n_samples: int) -> tuple[Array, Array]:
+        """Return both once a shift is put back; zeros where there were no rows."""
+        if not n_samples:
+            return np.zeros(len(self.low)), np.zeros(len(self.high))
+        return self.low + shift, self.high + shift
+
+
+def combined_extremes(a: Moments, b: Moments, sign: int) -> dict[str, Array | None]:
+    """Return the extremes of a sum; of a difference, those of the larger set: bounds of the rest.
+
+    Unknown where those of either part are, but for a part without rows.
+    """
+    if sign < 0 or not b.n_samples:
+        return {}
+    if not a.n_samples:
+        return {name: getattr(b, name) for name in EXTREMES}
+    parts = {name: (getattr(a, name), getattr(b, name)) for name in EXTREMES}
+    return {
+        name: None if any(part is None for part in both) else _furthest(name)(both)
+        for name, both in parts.items()
+    }
+
+
+class StackedExtremes:
+    """Extremes of blocks of rows, one row a block, and those of any set of blocks."""
+
+    def __init__(self, blocks: Sequence[Moments]) -> None:
+        self._stacks: dict[str, Array] = {}
+        counted = [block for block in blocks if block.n_samples]
+        for name in EXTREMES:
+            if all(getattr(block, name) is not None for block in counted):
+                nothing = np.inf if name.endswith("min") else -np.inf
+                n = blocks[0].n_x if name.startswith("x") else blocks[0].n_y
+                self._stacks[name] = np.array(
+                    [getattr(block, name) if block.n_samples else [nothing] * n for block in blocks]
+                )
+
+    def of(self, used: NDArray[np.bool_]) -> dict[str, Array | None]:
+        """Return the extremes over some of the blocks."""
+        known = {name: _furthest(name)(stack[used]) for name, stack in self._stacks.items()}
+        return {name: known.get(name) for name in EXTREMES}
+
+
+def _furthest(name: str) -> Callable[[Any], Array]:
+    return partial(np.min if name.endswith("min") else np.max, axis=0)
+
+
+def check_extremes(
+    low: Array | None, high: Array | None, mean: Array, slack: float, view: str
+) -> None:
+    """Raise a ValueError where extremes contradict each other or the mean.
+
+    Parameters
+    ----------
+    low, high : ndarray of shape (n,) or None
+    mean : ndarray of shape (n,)
+    slack : float
+        What the mean may be off by, as a share of the larger extreme.
+    view : {"x", "y"}
+    """
+    if low is None or high is None:
+        if low is not high:
+            raise ValueError(f"of {view}_min and {view}_max, one is there and one is missing")
+        return
+    off = slack * np.maximum(np.abs(low), np.abs(high)) + np.finfo(np.float64).tiny
+    bad = (low > high) | (mean < low - off) | (mean > high + off)
+    if bad.any():
+        j = int(bad.argmax())
+        raise ValueError(
+            f"column {j} of {view.upper()} cannot have a mean of {mean[j]:g} with values from "
+            f"{low[j]:g} to {high[j]:g}"
+        )

@@ -1,0 +1,195 @@
+"""Extremes: smallest and largest values beside the products, and the leverage that they tell."""
+
+from __future__ import annotations
+
+import json
+import struct
+from dataclasses import replace
+
+import dask.array as da
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
+
+from projse import Moments, moments_from
+from projse.exceptions import MomentsFileError
+from projse.moments import file as moments_file
+from projse.moments.blocks import StackedMoments
+from projse.moments.extremes import EXTREMES
+from projse.moments.in_memory import moments_of
+from projse.moments.leverage import largest_leverage, leverage_by_extremes
+from projse.moments.views import restricted, swapped
+from projse.sources.rows import Rows
+
+
+def views(seed, m=203, p=13, q=3):
+    """Columns of all sorts: far from 0, mostly 0, heavy tails, constant."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(m, p)), rng.normal(size=(m, q)) + 40
+    X[:, 1] += 1e4
+    X[:, 2] *= rng.random(m) < 0.02
+    X[:, 3] = rng.standard_cauchy(m)
+    X[:, 4] = 7.0
+    X[:, 5] = 0.0
+    X[m // 2, 5] = -3.0
+    return X, Y
+
+
+def leverage(moments, center=True):
+    extremes = moments.x_min, moments.x_max
+    return leverage_by_extremes(moments, slice(None), *extremes, center=center)
+
+
+def check_extremes(moments, X, Y, rtol=1e-12):
+    assert_allclose(moments.x_min, X.min(axis=0), rtol=rtol, atol=rtol)
+    assert_allclose(moments.x_max, X.max(axis=0), rtol=rtol, atol=rtol)
+    assert_allclose(moments.y_min, Y.min(axis=0), rtol=rtol, atol=rtol)
+    assert_allclose(moments.y_max, Y.max(axis=0), rtol=rtol, atol=rtol)
+
+
+def by_table(X, Y, tmp_path):
+    names = [*(f"x_{j}" for j in range(X.shape[1])), *(f"y_{j}" for j in range(Y.shape[1]))]
+    pq.write_table(pa.table(dict(zip(names, [*X.T, *Y.T], strict=True))), tmp_path / "t.parquet")
+    return moments_from(tmp_path / "t.parquet", targets="y_*")
+
+
+SUMS = {
+    "by row": lambda X, Y, tmp_path: Moments.from_arrays(X, Y),
+    "by column": lambda X, Y, tmp_path: Moments.from_arrays(np.asfortranarray(X), Y.copy("F")),
+    "thin batches": lambda X, Y, tmp_path: Moments.from_arrays(X, Y, batch_size=10),
+    "sparse X": lambda X, Y, tmp_path: Moments.from_arrays(sp.csr_array(X), Y),
+    "sparse Y": lambda X, Y, tmp_path: Moments.from_arrays(X, sp.csr_array(Y)),
+    "both sparse": lambda X, Y, tmp_path: Moments.from_arrays(sp.csc_array(X), sp.csr_array(Y)),
+    "added": lambda X, Y, tmp_path: Moments.from_arrays(X[:9], Y[:9]).update(X[9:], Y[9:]),
+    "dask": lambda X, Y, tmp_path: Moments.from_arrays(
+        da.from_array(X, chunks=(50, -1)), da.from_array(Y, chunks=(50, -1))
+    ),
+    "parquet": by_table,
+}
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("kind", SUMS)
+def test_extremes_and_leverage_are_those_of_the_rows(seed, kind, center, tmp_path):
+    X, Y = views(seed)
+    moments = SUMS[kind](X, Y, tmp_path)
+    check_extremes(moments, X, Y)
+    by_rows = largest_leverage(Rows(X), np.arange(X.shape[1]), center=center)
+    assert_allclose(leverage(moments, center), by_rows, rtol=1e-6, atol=1e-12)
+    moments.save(tmp_path / "saved")
+    loaded = Moments.load(tmp_path / "saved")
+    for name in EXTREMES:
+        assert_array_equal(getattr(loaded, name), getattr(moments, name))
+
+
+def test_tiles_of_wide_rows_have_the_extremes_of_all(seed, monkeypatch):
+    monkeypatch.setattr("projse.moments.accumulate.TILE_COLUMNS", 5)
+    X, Y = views(seed)
+    check_extremes(Moments.from_arrays(X, Y), X, Y)
+    labels = np.arange(len(X)) % 3
+    by_class = Moments.from_arrays(X, labels, target_type="class")
+    assert_allclose(by_class.x_max, X.max(axis=0), rtol=1e-12, atol=1e-12)
+    assert by_class.y_min is None
+    assert by_class.y_max is None
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.uint8, np.int16])
+def test_narrow_types(seed, dtype):
+    X, Y = views(seed)
+    X, Y = np.round(np.clip(np.abs(X), 0, 200)).astype(dtype), np.round(np.abs(Y)).astype(dtype)
+    moments = Moments.from_arrays(X, Y)
+    check_extremes(moments, X, Y, rtol=1e-5)
+    by_rows = largest_leverage(Rows(X), np.arange(X.shape[1]), center=True)
+    assert_allclose(leverage(moments), by_rows, rtol=1e-3, atol=1e-6)
+
+
+@pytest.mark.parametrize("form", [np.asarray, np.asfortranarray, sp.csr_array])
+@pytest.mark.parametrize("center", [True, False])
+def test_weights_count_as_repetitions(seed, form, center):
+    X, Y = views(seed)
+    weight = np.random.default_rng(seed).integers(0, 4, len(X))
+    repeated = np.repeat(X, weight, axis=0)
+    want = largest_leverage(Rows(repeated), np.arange(X.shape[1]), center=center)
+    gone = X.copy()
+    gone[weight == 0] = 1e6  # whatever they hold
+    weighted = Moments.from_arrays(form(gone), Y, weight)
+    assert_allclose(leverage(weighted, center), want, rtol=1e-6, atol=1e-12)
+    rows = Rows(form(gone), None, weight.astype(float)).counted()
+    by_rows = largest_leverage(rows, np.arange(X.shape[1]), center=center)
+    assert_allclose(by_rows, want, rtol=1e-6, atol=1e-12)
+
+
+def test_weights_that_are_shares_tell_the_same_as_none(seed):
+    X, Y = views(seed)
+    shares = np.full(len(X), 1 / len(X))
+    plain = Moments.from_arrays(X, Y)
+    assert_allclose(leverage(Moments.from_arrays(X, Y, shares)), leverage(plain), rtol=1e-6)
+
+
+def test_products_that_are_not_summed_cost_no_extremes(seed):
+    moments = Moments.from_arrays(*views(seed), with_xx=False)
+    assert [getattr(moments, name) for name in EXTREMES] == [None] * 4
+    both = moments + Moments.from_arrays(*views(seed + 1))
+    assert both.x_min is None
+
+
+def test_a_difference_keeps_the_bounds(seed):
+    X, Y = views(seed)
+    whole, part = Moments.from_arrays(X, Y), Moments.from_arrays(X[:50], Y[:50])
+    rest = whole - part
+    assert_array_equal(rest.x_min, whole.x_min)
+    nothing = whole - whole
+    again = nothing + part
+    assert_array_equal(again.x_max, part.x_max)
+    assert_array_equal((part + nothing).y_min, part.y_min)
+
+
+def test_sums_of_blocks(seed):
+    X, Y = views(seed)
+    cuts = np.array_split(np.arange(len(X)), 5)
+    blocks = [moments_of(Rows(X[i], Y[i]), with_xx=True) for i in cuts]
+    counts = np.array([[1, 0, 2, 0, 1], [0, 1, 0, 0, 0], [1, 1, 1, 1, 1]])
+    for used, moments in zip(counts > 0, StackedMoments(blocks).sums(counts), strict=True):
+        rows = np.concatenate([cuts[i] for i in np.flatnonzero(used)])
+        check_extremes(moments, X[rows], Y[rows])
+
+
+def test_views_and_fewer_columns(seed):
+    X, Y = views(seed)
+    moments = Moments.from_arrays(X, Y)
+    check_extremes(swapped(moments), Y, X)
+    check_extremes(restricted(moments, np.array([5, 0]), np.array([2])), X[:, [5, 0]], Y[:, [2]])
+
+
+def test_a_file_without_extremes_is_read(seed, tmp_path, monkeypatch):
+    moments = Moments.from_arrays(*views(seed))
+    monkeypatch.setattr(moments_file, "ARRAYS", moments_file.ARRAYS[:-4])  # as it was before
+    moments.save(tmp_path / "old")
+    monkeypatch.undo()
+    old = Moments.load(tmp_path / "old")
+    assert [getattr(old, name) for name in EXTREMES] == [None] * 4
+    assert_array_equal(old.xx, moments.xx)
+    assert (old + moments).x_min is None
+    content = (tmp_path / "old").read_bytes()
+    (length,) = struct.unpack_from("<Q", content, 19)
+    assert "x_min" not in json.loads(content[27 : 27 + length])["arrays"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"x_max": None}, "one is there and one is missing"),
+        ({"x_min": np.full(13, 1e9)}, "cannot have a mean"),
+        ({"y_max": np.full(3, -5.0)}, "column 0 of Y cannot have a mean"),
+        ({"x_min": np.full(13, np.nan)}, "NaN or infinity"),
+        ({"y_min": np.zeros(2)}, "y_min has shape"),
+    ],
+)
+def test_impossible_extremes_are_refused(seed, tmp_path, changes, says):
+    moments = Moments.from_arrays(*views(seed))
+    replace(moments, **changes).save(tmp_path / "wrong")
+    with pytest.raises(MomentsFileError, match=says):
+        Moments.load(tmp_path / "wrong")
