@@ -128,7 +128,7 @@ class FitMomentsMixin(RowSelector):
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
         warn_caller(
             f"Of column(s) {', '.join(listed)}{more} of {self._view}, a single row makes up more "
-            f"than a third: these picks rest on one or two of {n_rows} rows, and will hardly hold "
+            f"than 40 %: these picks rest on one or two of {n_rows} rows, and will hardly hold "
             "for others. Look at those rows, or leave such columns out with exclude.",
             UnreliableSelectionWarning,
         )

@@ -160,8 +160,8 @@ class ProjSe(
 
     Where the data cannot carry the answer, an
     :class:`~projse.exceptions.UnreliableSelectionWarning` says so: the references fill the space of
-    the rows and every score is 1; all first scores are tied; a single row makes up more than a
-    third of a pick. The last is told from rows in memory: moments do not hold it.
+    the rows and every score is 1; all first scores are tied; a single row makes up more than
+    two fifths of a pick. With soft conditioning such a variable waits until nothing else is left.
 
     References
     ----------

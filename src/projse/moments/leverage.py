@@ -24,8 +24,9 @@ from projse.sources.rows import Rows
 
 Array = NDArray[Any]
 
-HIGH = 1 / 3
-"""Leverage above this: three rows that stand out alike have less each, one or two have more."""
+HIGH = 0.4
+"""Leverage above this: two rows that stand out alike have a half each, three have a third. Heavy
+tails reach a third now and then, and carry signal."""
 
 MIN_ROWS = 20
 """One or two rows are few only among so many."""
@@ -38,7 +39,7 @@ SAMPLE_ROWS = 4096
 
 EVEN = 0.8
 """Share of the spread that a sample shows, less its two largest squares, where no row stands out:
-with one that has a third of it, others show two thirds."""
+with one that has two fifths of it, others show three fifths."""
 
 TILE_ELEMENTS = 1 << 20
 """Columns of up to this many values (8 MiB) are looked at together."""
@@ -88,7 +89,7 @@ def leverage_by_extremes(
 def few_rows_by_extremes(
     moments: Moments, columns: Any, low: Array, high: Array, *, center: bool
 ) -> NDArray[np.bool_]:
-    """Tell which of these columns have a third of their squares in one row, not by chance."""
+    """Tell which of these columns have two fifths of their squares in one row, not by chance."""
     n = rows_that_count(moments.sum_weights, moments.n_samples)
     leverage = leverage_by_extremes(moments, columns, low, high, center=center)
     few: NDArray[np.bool_] = leverage > high_leverage(n, center)
@@ -98,7 +99,7 @@ def few_rows_by_extremes(
 def on_few_rows(
     rows: Rows, columns: Array, *, center: bool, moments: Moments | None = None
 ) -> NDArray[np.bool_]:
-    """Tell which columns of X have a third of their squares in one row, or more, not by chance.
+    """Tell which columns of X have two fifths of their squares in one row, not by chance.
 
     Parameters
     ----------
