@@ -32,7 +32,7 @@ DEFAULT = (
 
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="benchmarks/quality", description=__doc__)
-    parser.add_argument("command", choices=("run", "tables", "charts", "planted", "list"))
+    parser.add_argument("command", choices=("run", "tables", "charts", "page", "planted", "list"))
     parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants")
     parser.add_argument("--data", nargs="+", metavar="NAME", help="data sets")
     parser.add_argument("--half", choices=("tune", "report"), help="one half of the data sets")
@@ -63,6 +63,10 @@ def main(arguments: list[str] | None = None) -> int:
         from quality import charts
 
         charts.draw(store.load(options.output), options.subject, options.output)
+    elif options.command == "page":
+        from quality import settings_page
+
+        settings_page.write(store.load(options.output))
     elif options.command == "planted":
         from quality import planted
 

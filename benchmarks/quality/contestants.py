@@ -139,6 +139,16 @@ CONTESTANTS = {
             _projse(**{**paper_parameters(), "round_size": 1}),
             nested=False,
         ),
+        *(
+            Contestant(
+                f"projse, redundancy={share}",
+                "projse",
+                _projse(redundancy=share),
+                nested=False,
+                both=_projse_both(redundancy=share),
+            )
+            for share in (0, 0.5, 1)
+        ),
         *(Contestant(name, "numpy", _soft(rule)) for name, rule in rules.RULES.items()),
         Contestant(
             "fastcan, beam", "fastcan", _fastcan(beam_width=5), False, SUPERVISED, widest=50

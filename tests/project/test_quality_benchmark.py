@@ -116,3 +116,11 @@ def test_a_run_is_resumed_and_its_tables_name_the_subject(tmp_path, capsys):
     capsys.readouterr()
     main(["tables", "--subject", "random", "--output", str(tmp_path)])
     assert "random against the better of" in capsys.readouterr().out
+
+
+def test_the_page_of_settings_is_made_from_the_results():
+    from quality import settings_page, store
+
+    text = settings_page.PAGE.read_text()
+    assert settings_page.page(text, store.load(store.RESULTS)) == text
+    assert "| all cells |" in text

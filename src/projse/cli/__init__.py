@@ -16,6 +16,9 @@ def main() -> None:
     """Run the command line: 0 done, 1 failed, 2 bad usage, 130 interrupted."""
     try:
         from projse.cli.app import app
+    except KeyboardInterrupt:
+        print("projse: interrupted.", file=sys.stderr)
+        sys.exit(130)
     except ImportError as error:
         if error.name is not None and error.name.split(".")[0] == "projse":
             raise

@@ -60,6 +60,8 @@ def is_special(path: str | Path) -> bool:
 def is_terminal(where: str | Path) -> bool:
     """Tell whether what is written there is shown to someone."""
     if where == STDOUT:
+        if sys.stdout is None:
+            raise OSError("Standard output is closed; name a file to write.")
         return sys.stdout.isatty()
     if not Path(where).is_char_device():
         return False

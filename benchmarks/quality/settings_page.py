@@ -1,0 +1,106 @@
+"""The page "Which settings, when": its tables are made from the result files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from quality.models import MEASURES
+from quality.problem import Array
+from quality.tables import FAR, Cell, cells, counts, markdown, scores_of
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "settings.md"
+START, END = "<!-- tables: made by benchmarks/quality page -->", "<!-- end of tables -->"
+
+FORMS = {
+    "projse": "default",
+    "projse, redundancy=0": "`redundancy=0`",
+    "projse, redundancy=0.5": "`redundancy=0.5`",
+    "projse, redundancy=1": "`redundancy=1`",
+    "projse, paper": "`**PAPER`",
+}
+Member = Callable[[dict[str, Any]], bool]
+
+
+def _groups() -> dict[str, Member]:
+    def kind(name: str) -> Member:
+        return lambda r: bool(r["kind"] == name)
+
+    def rows(least: int, below: float) -> Member:
+        return lambda r: bool(least <= r["sizes"][0] < below)
+
+    return {
+        "all cells": lambda r: True,
+        "real data": lambda r: not r["made"],
+        "made data": lambda r: bool(r["made"]),
+        **{name: kind(name) for name in MEASURES},
+        "fewer than 100 rows": rows(0, 100),
+        "100 to 499 rows": rows(100, 500),
+        "500 rows and more": rows(500, float("inf")),
+        "more candidates than rows": lambda r: bool(r["sizes"][1] > r["sizes"][0]),
+    }
+
+
+def tables(results: list[dict[str, Any]]) -> str:
+    """Return the tables of the page, of the reporting half."""
+    results = [r for r in results if r["half"] == "report" and r["status"] == "ok"]
+    scores = scores_of(results)
+    about = {r["dataset"]: r for r in results}
+    parts = [
+        "Share of the cells that are level with the better of fastcan and correlation ranking, or "
+        "ahead of it (and ahead alone):",
+        _shares(scores, about),
+        "Of pairs of settings, cells in which the default is ahead, level and behind:",
+        _duels(scores),
+        f"Cells in which the default is more than {FAR:g} standard errors behind:",
+        _far(cells(scores, "projse"), about),
+    ]
+    return "\n\n".join(parts)
+
+
+def _shares(scores: dict[tuple[str, int], dict[str, Array]], about: dict[str, Any]) -> str:
+    lines = []
+    for name, member in _groups().items():
+        line: list[Any] = [name]
+        for form in FORMS:
+            c = counts([x for x in cells(scores, form) if member(about[x.dataset])])
+            n = max(c["cells"], 1)
+            share = (c["ahead"] + c["level"]) / n
+            line.append(f"{share:.0%} ({c['ahead'] / n:.0%})" if c["cells"] else "–")
+        n_cells = counts([x for x in cells(scores, "projse") if member(about[x.dataset])])["cells"]
+        lines.append([line[0], n_cells, *line[1:]])
+    return markdown(["cells", "number", *FORMS.values()], lines)
+
+
+def _duels(scores: dict[tuple[str, int], dict[str, Array]]) -> str:
+    lines = []
+    for form, label in [*FORMS.items(), ("fastcan",) * 2, ("correlation ranking",) * 2]:
+        if form == "projse":
+            continue
+        c = counts(cells(scores, "projse", (form,)))
+        lines.append([label, c["ahead"], c["level"], c["behind"]])
+    return markdown(["the default against", "ahead", "level", "behind"], lines)
+
+
+def _far(found: list[Cell], about: dict[str, Any]) -> str:
+    lines = [
+        [c.dataset, about[c.dataset]["kind"], " × ".join(map(str, about[c.dataset]["sizes"])),
+         c.number, f"{c.subject_mean:.3f}", f"{c.peer_mean:.3f} ({c.peer})"]
+        for c in sorted(found, key=lambda c: c.errors)
+        if c.errors < -FAR
+    ]  # fmt: skip
+    head = ["data", "kind", "rows × candidates × outputs", "picks", "default", "better peer"]
+    return markdown(head, lines)
+
+
+def page(text: str, results: list[dict[str, Any]]) -> str:
+    """Return the text of the page with its tables made anew."""
+    before, rest = text.split(START)
+    after = rest.split(END)[1]
+    return f"{before}{START}\n\n{tables(results)}\n\n{END}{after}"
+
+
+def write(results: list[dict[str, Any]]) -> None:
+    """Make the tables of the page anew."""
+    PAGE.write_text(page(PAGE.read_text(), results))
