@@ -156,3 +156,30 @@ def test_two_views_do_not_begin_with_them(seed, m):
             TwoViewProjSe(5, **AUTO).fit_moments(Moments.from_arrays(X, Y)).x_selected_,
             got.x_selected_,
         )
+
+
+@pytest.mark.parametrize("solver", ["auto", "qr"])
+def test_heavy_tails_do_not_wait_where_no_row_makes_up_an_output(seed, solver):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 30))
+    X[3, 7] = 40.0  # one row makes up most of it
+    Y = 0.05 * X[:, [7]] + 0.3 * rng.normal(size=(200, 3))
+    model = ProjSe(3, solver=solver).fit(X, Y)
+    assert model.selected_[0] == 7
+    labels = np.where(X[:, 7] > 0.0, "a", "b")
+    assert (
+        ProjSe(1).fit(np.column_stack([X[:, 7], 0.1 * rng.normal(size=200)]), labels).selected_[0]
+        == 0
+    )
+
+
+@pytest.mark.parametrize("n_rare", [1, 2])
+def test_a_class_of_one_or_two_rows_makes_them_wait(seed, n_rare):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 10))
+    X[:, 4] = 0.0
+    X[:n_rare, 4] = 1.0
+    labels = np.array(["rare"] * n_rare + ["a", "b"] * 149 + ["a"] * (2 - n_rare))
+    X[labels == "a", 2] += 1.0
+    assert ProjSe(9).fit(X, labels).selected_[0] == 2
+    assert 4 not in ProjSe(9).fit(X, labels).selected_

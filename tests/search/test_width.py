@@ -231,6 +231,10 @@ def test_one_pass_where_nothing_is_conditioned_on(seed):
 def test_one_more_pass_tells_whether_a_single_pick_rests_on_few_rows(seed):
     X, Y = problem(seed)
     rows = Readings(X, Y)
+    ProjSe(1, **FORMS["auto"]).fit_source(rows)
+    assert rows.n == 1  # no row makes up an output, so none can make a candidate seem related
+    Y[5, 0] = 1e3
+    rows = Readings(X, Y)
     got = ProjSe(1, **FORMS["auto"]).fit_source(rows)
     assert rows.n == 2
     assert np.isfinite(got.pvalues_).all()

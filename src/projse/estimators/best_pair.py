@@ -32,21 +32,21 @@ def best_pair(
         Rows are multiplied some columns at a time, so that the matrix of all pairs is never made.
     center : bool
     x_allowed, y_allowed : ndarray of bool
-        Columns that may be picked; of these, such as one or two rows make up are left out.
+        Columns that may be picked. Pairs of columns that one or two rows make up are left out.
 
     Returns
     -------
     tuple of two ints, or None
         Among pairs within rounding of the best, the first; None where none correlates.
     """
-    x_allowed = x_allowed & ~_on_few_rows(of, center)
-    y_allowed = y_allowed & ~_on_few_rows(_other_view(of), center)
+    x_rare, y_rare = _on_few_rows(of, center), _on_few_rows(_other_view(of), center)
     top, pair = 0.0, None
     for start, gram in _pieces(of, center):
         y_norms = np.diag(gram.yy)
         for tile in tiles(gram.n_x):
             norms = np.multiply.outer(y_norms, gram.xx_diag[tile])
             usable = (norms > 0) & y_allowed[:, None] & x_allowed[start:][tile]
+            usable &= ~(y_rare[:, None] & x_rare[start:][tile])
             squares = np.where(usable, gram.block(tile) ** 2 / np.where(usable, norms, 1.0), 0.0)
             best = float(squares.max(initial=0.0))
             if best > top * (1 + TIE):

@@ -91,6 +91,7 @@ class Problem:
     moments: Moments | None
     spec: KernelSpec
     plan: Plan
+    rare_references: bool | None = None
 
     @property
     def eps(self) -> float:
@@ -110,7 +111,12 @@ class Problem:
             for order in orders:
                 yield from_rows(replace(rows, Y=rows.Y[order]), self.spec).gram
             return
-        linear = gram_of(moments, self.spec.center, None if moments.xx is not None else rows)
+        linear = gram_of(
+            moments,
+            self.spec.center,
+            None if moments.xx is not None else rows,
+            rare_references=self.rare_references,
+        )
         for yx in permuted_cross(rows, moments, orders):
             yield from_gram(replace(linear, yx=yx), self.spec)
 
@@ -118,10 +124,11 @@ class Problem:
 def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
     """Sum over the rows once, by the route that the fit took."""
     task = replace(task, plan=replace(task.plan, n_features=n_picks))
-    moments, spectrum = None, None
+    moments, spectrum, rare = None, None, None
     if not callable(task.spec.kernel):
         route = task.route(rows)
         moments, spectrum = route.moments, route.spectrum
+        rare = route.gram.rare_references
         if spectrum is not None:
             # A basis of permuted references is the permuted basis.
             rows, spectrum = orthonormal_reference(rows, center=task.spec.center)
@@ -130,7 +137,7 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
             moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
     plan = task.complete(float(rows.n_samples), rows.n_samples, spectrum)
     # Scores are compared with scores: the p-values of permuted data are of no use.
-    return Problem(rows, moments, task.spec, replace(plan, degrees=float("nan")))
+    return Problem(rows, moments, task.spec, replace(plan, degrees=float("nan")), rare)
 
 
 def null_scores(

@@ -76,6 +76,10 @@ class CentredGram(FeatureGram):
     def far_x_rows(self) -> bool:
         return self.inner.far_x_rows
 
+    @property
+    def rare_references(self) -> bool:
+        return self.inner.rare_references
+
     def on_few_rows(self, indices: Array) -> NDArray[np.bool_] | None:
         return self.inner.on_few_rows(indices)
 

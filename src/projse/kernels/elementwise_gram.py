@@ -152,6 +152,10 @@ class ElementwiseGram(FeatureGram):
     def far_x_rows(self) -> bool:
         return self.gram.far_x_rows
 
+    @property
+    def rare_references(self) -> bool:
+        return self.gram.rare_references
+
     def on_few_rows(self, indices: Array) -> NDArray[np.bool_] | None:
         few = self.gram.on_few_rows
         return None if few is None else few(indices)

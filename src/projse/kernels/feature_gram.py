@@ -74,6 +74,11 @@ class FeatureGram(ABC):
         """Whether rows of ``K_XX`` cost a pass over rows that are not in memory."""
         return False
 
+    @property
+    def rare_references(self) -> bool:
+        """Whether one or two rows make up any of the references, or might."""
+        return True
+
     def on_few_rows(self, indices: Array) -> NDArray[np.bool_] | None:
         """Tell which candidates one or two rows make up; None where nothing is known of any.
 

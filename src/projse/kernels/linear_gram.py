@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.moments.leverage import few_rows_by_extremes, on_few_rows
+from projse.moments.leverage import few_rows_by_extremes, references_on_few_rows
+from projse.moments.leverage import on_few_rows as columns_on_few_rows
 from projse.moments.own_products import Cross, own_products
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
@@ -53,6 +54,8 @@ class LinearGram:
     on_few_rows : callable or None
         Tells which of given candidates one or two rows make up, as far as that is known; of rows
         elsewhere, the passes for ``x_rows`` tell.
+    rare_references : bool
+        Whether one or two rows make up any of the references, or might.
     """
 
     yy: Array
@@ -65,6 +68,7 @@ class LinearGram:
     narrow_x_rows: bool = False
     far_x_rows: bool = False
     on_few_rows: FewRows | None = None
+    rare_references: bool = True
 
     @property
     def n_x(self) -> int:
@@ -99,12 +103,14 @@ def gram_of(
     *,
     cross: Cross | None = None,
     whole_reference: bool = True,
+    rare_references: bool | None = None,
 ) -> LinearGram:
     """Read the Gram matrices off moments.
 
     Where the moments lack ``G_XX``, its rows come from ``rows`` in memory, or from ``cross``: a
     pass over rows elsewhere. With one view, ``whole_reference=False`` leaves the references out: a
-    search by rows of ``G_XX`` does without them.
+    search by rows of ``G_XX`` does without them. ``rare_references`` tells whether one or two rows
+    make up any of the references; None: as the moments have it.
     """
     w = moments.sum_weights
     x_mean = moments.x_mean
@@ -122,7 +128,16 @@ def gram_of(
         far = _FarProducts(cross, moments, center)
         x_rows = _products_on_demand(far, moments, center)
         few = few or far.on_few_rows
-    serving: Any = {"x_rows": x_rows, "narrow_x_rows": narrow, "on_few_rows": few}
+    if rare_references is None:
+        rare_references = references_on_few_rows(moments, center)
+    if not rare_references:
+        few = _none_of_them
+    serving: Any = {
+        "rare_references": rare_references,
+        "x_rows": x_rows,
+        "narrow_x_rows": narrow,
+        "on_few_rows": few,
+    }
     serving["far_x_rows"] = x_rows is not None and not narrow and rows is None
     if moments.y_mean is None:
         if not whole_reference:
@@ -163,8 +178,13 @@ def _few_rows(moments: Moments, center: bool, rows: Rows | None) -> FewRows | No
         few = few_rows_by_extremes(moments, slice(None), *extremes, center=center)
         return few.__getitem__
     if rows is not None:
-        return partial(on_few_rows, rows, center=center, moments=moments)
+        return partial(columns_on_few_rows, rows, center=center, moments=moments)
     return None
+
+
+def _none_of_them(indices: Array) -> NDArray[np.bool_]:
+    """Tell that no candidate seems to be related for the sake of a row or two."""
+    return np.zeros(len(indices), dtype=bool)
 
 
 class _FarProducts:

@@ -19,7 +19,7 @@ from projse.kernels.linear_gram import LinearGram, gram_of
 from projse.kernels.reference import gram_loses_directions, orthonormal_reference
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
-from projse.moments.leverage import on_few_rows
+from projse.moments.leverage import on_few_rows, references_on_few_rows
 from projse.moments.own_products import Cross
 from projse.moments.sums import Moments
 from projse.sources.rows import (
@@ -76,6 +76,7 @@ def from_moments(
     rows: Rows | None = None,
     cross: Cross | None = None,
     whole_reference: bool = True,
+    rare_references: bool | None = None,
     n_covariates: int = 0,
 ) -> FeatureGram:
     """Apply an elementwise kernel to the Gram matrices of moments, as :func:`gram_of` has them."""
@@ -83,7 +84,14 @@ def from_moments(
         raise ValueError(
             "A callable kernel needs the rows, which moments do not keep; call fit(X, y) instead."
         )
-    gram = gram_of(moments, spec.center, rows, cross=cross, whole_reference=whole_reference)
+    gram = gram_of(
+        moments,
+        spec.center,
+        rows,
+        cross=cross,
+        whole_reference=whole_reference,
+        rare_references=rare_references,
+    )
     return from_gram(gram, spec, n_covariates=n_covariates)
 
 
@@ -160,9 +168,11 @@ def _route(
     if whole_reference:
         _refuse_wide_reference(min(m, p) if by_qr else p)
     if by_qr:
-        rows, spectrum = orthonormal_reference(rows, center=spec.center)
-        moments = moments_of(rows, **options)
-        return Route(from_moments(moments, spec, rows=rows), None, spectrum)
+        basis, spectrum = orthonormal_reference(rows, center=spec.center)
+        rare = references_on_few_rows(rows, spec.center)
+        moments = moments_of(basis, **options)
+        gram = from_moments(moments, spec, rows=basis, rare_references=rare)
+        return Route(gram, None, spectrum)
 
     moments = moments_of(rows, with_xx=with_xx or whole_reference, **options)
     if (
@@ -173,7 +183,9 @@ def _route(
     ):
         basis, spectrum = orthonormal_reference(rows, center=spec.center)
         through_basis = moments_of(basis, **options)
-        return Route(from_moments(through_basis, spec, rows=basis), moments, spectrum)
+        rare = references_on_few_rows(moments, spec.center)
+        gram = from_moments(through_basis, spec, rows=basis, rare_references=rare)
+        return Route(gram, moments, spectrum)
     gram = from_moments(
         moments,
         spec,
@@ -210,7 +222,9 @@ def _callable_gram(
     if rows.Y is not None:
         Y = rows.Y if isinstance(rows.Y, np.ndarray) else rows.Y.toarray()
         Y = _columns(Y, rows.weight, spec, "y", rows.target_names)
-    few_rows = partial(on_few_rows, rows, center=spec.center)
+    few_rows = None
+    if references_on_few_rows(rows, spec.center):
+        few_rows = partial(on_few_rows, rows, center=spec.center)
     gram = CallableGram(spec.kernel, X, Y, n_covariates, few_rows)
     return CentredGram(gram) if spec.center_kernel else gram
 

@@ -46,10 +46,9 @@ class BlockSum(BatchSum):
                 sums.weight += float(w.sum())
                 w = w.astype(self.dtype)
             wider, x = x, x[:, :, :p]
+            sums.stretch(x, y[:, :, 1:] if y is not None and with_y else None)
             if sums.xx is None:
                 sums.xx_diag += _block_squares(x, None if weight is None else w)
-            else:
-                sums.stretch(x, y[:, :, 1:] if y is not None and with_y else None)
             if y is None:
                 sums.x += np.matmul(w, x).sum(axis=0)[0]
             else:

@@ -43,8 +43,6 @@ def moments_of(
         moments = _sparse_moments(rows.counted(), products)
     else:
         moments = _dense_moments(rows, products, n_jobs, batch_size, progress)
-    if rows.classes is not None:
-        moments = replace(moments, y_min=None, y_max=None)
     return replace(
         moments,
         feature_names=rows.feature_names,
@@ -125,11 +123,12 @@ def _dense_moments(
         xx=None if sums.xx is None else subtract_outer(sums.xx, w * dx, dx),
         eps=eps,
     )
-    if sums.x_extremes is not None and sums.y_extremes is not None:
+    if sums.x_extremes is not None:
         moments.x_min, moments.x_max = sums.x_extremes.about(x_shift, sums.n_samples)
-        if not one_view:
-            y_extremes = Extremes.of(counted.Y) if sparse_y else sums.y_extremes
-            moments.y_min, moments.y_max = y_extremes.about(y_shift, sums.n_samples)
+    if not one_view and rows.classes is None:
+        y_extremes = Extremes.of(counted.Y) if sparse_y else sums.y_extremes
+        assert y_extremes is not None
+        moments.y_min, moments.y_max = y_extremes.about(y_shift, sums.n_samples)
     if not one_view and (constant := np.diag(yy) == 0).any():
         moments.yx[constant] = 0.0  # what is left of it is rounding
     mark_vanished(moments, x_vanished, y_vanished)
@@ -186,7 +185,7 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
         yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)
         y_vanished = vanished(sums.xx_diag, sums.x, yx.T)
     moments = replace(moments, y_mean=y_mean, yy=yy, yx=yx)
-    if with_xx:
+    if rows.classes is None:
         moments.y_min, moments.y_max = Extremes.of(Y).about(np.zeros(Y.shape[1]), m)
     mark_vanished(moments, x_vanished, y_vanished)
     return moments

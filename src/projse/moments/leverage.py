@@ -10,6 +10,7 @@ Weights that are no counts of rows are taken as shares, and have a mean of 1.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -59,9 +60,9 @@ def high_leverage(n_rows: float, center: bool) -> float:
 
 
 def leverage_by_extremes(
-    moments: Moments, columns: Any, low: Array, high: Array, *, center: bool
+    moments: Moments, columns: Any, low: Array, high: Array, *, center: bool, view: str = "X"
 ) -> Array:
-    """Return the largest share of one row in the sum of squares of columns of X.
+    """Return the largest share of one row in the sum of squares of columns of a view.
 
     Parameters
     ----------
@@ -71,19 +72,49 @@ def leverage_by_extremes(
         Their smallest and largest values.
     center : bool
         Squares are about the mean.
+    view : {"X", "y"}
 
     Returns
     -------
     ndarray of shape (k,)
         As :func:`largest_leverage` has it, but for rounding.
     """
-    squares = squared_norms(moments, "X", center)[columns]
-    mean = moments.x_mean[columns] if center else 0.0
+    squares = squared_norms(moments, view, center)[columns]
+    means = moments.x_mean if view == "X" else moments.y_mean
+    assert means is not None
+    mean = means[columns] if center else 0.0
     n = rows_that_count(moments.sum_weights, moments.n_samples)
     deviation = np.maximum(high - mean, mean - low)
     units = np.divide(deviation, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
     leverage: Array = units**2 * (moments.sum_weights / n)
     return leverage
+
+
+def references_on_few_rows(of: Rows | Moments, center: bool) -> bool:
+    """Tell whether one or two rows make up any of the references, as far as that is known.
+
+    A variable that one row makes up correlates by chance with a reference as far as that row makes
+    up the reference: ``r²`` is at most its leverage. Only where there is such a reference can it
+    seem to be explained. One view is its own reference.
+    """
+    if isinstance(of, Rows):
+        if of.Y is None:
+            return True
+        views = replace(of, X=of.Y, Y=None, classes=None)
+        return bool(on_few_rows(views, np.arange(of.Y.shape[1]), center=center).any())
+    if of.y_mean is None:
+        return True
+    n = rows_that_count(of.sum_weights, of.n_samples)
+    if of.classes is not None:
+        counts = of.y_mean * n
+        inside = (1 - of.y_mean) if center else np.ones_like(of.y_mean)
+        leverage = np.divide(inside, counts, out=np.zeros_like(counts), where=counts > 0)
+    elif of.y_min is None or of.y_max is None:
+        return True
+    else:
+        extremes = of.y_min, of.y_max
+        leverage = leverage_by_extremes(of, slice(None), *extremes, center=center, view="y")
+    return bool((leverage > high_leverage(n, center)).any())
 
 
 def few_rows_by_extremes(

@@ -28,7 +28,8 @@ THIN_COLUMNS = 16
 class Sums:
     """Weighted sums over some rows of products of ``x - x_shift`` and ``y - y_shift``.
 
-    Beside ``xx``, which costs so much more, the extremes of the columns are taken.
+    The extremes of the references are always taken, those of the candidates beside ``xx``, which
+    costs so much more.
     """
 
     x: Array
@@ -53,7 +54,7 @@ class Sums:
             xx_diag=np.zeros(n_x),
             xx=np.zeros((n_x, n_x)) if with_xx else None,
             x_extremes=Extremes.of_no_rows(n_x) if with_xx else None,
-            y_extremes=Extremes.of_no_rows(n_y) if with_xx else None,
+            y_extremes=Extremes.of_no_rows(n_y),
         )
 
     def tile(self, columns: slice) -> Sums:
@@ -248,11 +249,10 @@ class RowSum(BatchSum):
             if x.shape[1] > p:
                 x = x[:, :p]
             # First: plain loops bring rows into the cache faster than products.
+            dense_y = self.y_stacks is not None and with_y
+            sums.stretch(x, y[:, int(self.with_ones) :] if dense_y else None)
             if sums.xx is None:
                 sums.xx_diag += work.squares(w, x)
-            else:
-                dense_y = self.y_stacks is not None and with_y
-                sums.stretch(x, y[:, int(self.with_ones) :] if dense_y else None)
             if self.sparse_y is not None:
                 sums.x += work.sums(w, x)
                 if with_y:

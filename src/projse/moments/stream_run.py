@@ -15,7 +15,6 @@ from typing import Any
 import scipy.sparse as sp
 
 from projse.exceptions import MomentsFileError, ProductsMissingError, SourceError
-from projse.moments.extremes import EXTREMES
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against
 from projse.moments.state import Entry, StateFolder
@@ -148,8 +147,7 @@ class Run:
         if moments is None:
             return (None,)
         if not self.multiplier.keeps_products(moments):
-            none: Any = dict.fromkeys(("xx", *EXTREMES))
-            return (replace(moments, **none),)
+            return (replace(moments, xx=None, x_min=None, x_max=None),)
         return None if moments.xx is None else (moments,)
 
     def _rows(self, part: Part) -> Iterator[Rows]:

@@ -61,6 +61,8 @@ class Shortlist:
 
     def is_on_few_rows(self, j: int, scores: Callable[[], Array]) -> bool:
         """Tell whether one or two rows make up a candidate, as far as that can be known."""
+        if not self._gram.rare_references:
+            return False
         wanted = np.array([j])
         if self._gram.far_x_rows:
             self.rows(wanted, scores)  # the pass for its products tells
