@@ -488,8 +488,9 @@ WIDE_FORMS = [
 ]
 
 
-@pytest.mark.parametrize("form", [WIDE_FORMS[0], *slow(*WIDE_FORMS[1:])])
-@pytest.mark.parametrize("p", [650, *slow(5000)])
+@pytest.mark.slow
+@pytest.mark.parametrize("form", WIDE_FORMS)
+@pytest.mark.parametrize("p", [650, 5000])
 def test_products_of_the_picks_come_from_another_pass(seed, spark, form, p):
     X, Y = wide(seed, 200, p)
     rows = [(i % 3, x.tolist(), y.tolist()) for i, (x, y) in enumerate(zip(X, Y, strict=True))]
