@@ -126,6 +126,7 @@ def test_demo_fits_a_narrow_terminal(command: Command, columns: int) -> None:
     assert "…" not in done.stdout
 
 
+@pytest.mark.slow
 def test_demo_without_unicode_output_falls_back_to_ascii() -> None:
     done = run(COMMAND, "demo", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
@@ -139,6 +140,7 @@ def test_version() -> None:
     assert done.stdout == f"projse {projse.__version__}\n"
 
 
+@pytest.mark.slow
 def test_python_m_projse_is_the_same_command() -> None:
     done = run(sys.executable, "-m", "projse", "--version")
     assert done.returncode == 0

@@ -365,6 +365,7 @@ def test_a_task_that_fails_twice_counts_no_row_twice(seed, spark, tmp_path):
     same(got, ProjSe(3).fit(df[NAMES], df[TARGETS]))
 
 
+@pytest.mark.slow
 def test_a_null_is_named_with_partition_and_column(seed, spark):
     df = frame(seed)
     df.loc[150, "v4"] = None

@@ -36,6 +36,7 @@ from projse.exceptions import NothingPredictsWarning
 @pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
 @pytest.mark.filterwarnings("ignore::projse.exceptions.OrderedRowsWarning")
 @parametrize_with_checks([ProjSeCV(n_features=1, cv=3)])
+@pytest.mark.slow
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -86,6 +87,7 @@ SPLITTERS = {
 @pytest.mark.parametrize("by_rows", [False, True])
 @pytest.mark.parametrize("center", [True, *slow(False)])
 @pytest.mark.parametrize("splitter", SPLITTERS)
+@pytest.mark.slow
 def test_equals_an_honest_loop(seed, splitter, center, by_rows, monkeypatch):
     if by_rows:
         monkeypatch.setattr(projse.estimators.cross_validation, "FOLD_BYTES", 0)
@@ -125,6 +127,7 @@ def test_labels_equal_an_honest_loop(seed):
 
 @pytest.mark.parametrize("n_true", [1, 2, 4])
 @pytest.mark.parametrize("rule", ["1se", "best"])
+@pytest.mark.slow
 def test_finds_the_number_where_it_is_known(seed, n_true, rule):
     X, Y = known_number(seed, n_true, m=600)
     model = ProjSeCV(rule=rule, cv=5).fit(X, Y)
@@ -379,6 +382,7 @@ def alone_and_tuned(selector, X, Y, n_features):
 @pytest.mark.parametrize(
     ("case", "redundancy"), [(copies_and_others, 1.0), (noisy_copies_of_one_cause, 0.0)]
 )
+@pytest.mark.slow
 def test_leaves_a_redundancy_that_is_clearly_worse(seed, case, redundancy):
     selector = ProjSe(**AUTO | {"redundancy": redundancy})
     alone, tuned = alone_and_tuned(selector, *case(seed), n_features=15)
@@ -409,6 +413,7 @@ def test_what_the_selector_has_stays_where_others_are_no_better(seed):
 
 @pytest.mark.parametrize("rule", ["1se", "best"])
 @pytest.mark.parametrize("estimator", [None, Ridge()])
+@pytest.mark.slow
 def test_what_predicts_nothing_is_said_to(seed, estimator, rule):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(120, 10))

@@ -92,6 +92,7 @@ SELECTORS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", SELECTORS)
+@pytest.mark.slow
 def test_it_equals_a_loop_of_fits(seed, name, form):
     X, Y = views(np.random.default_rng([seed, 1]))
     check_against_refits(in_form(SELECTORS[name], form), X, Y, seed)
@@ -123,6 +124,7 @@ KINDS = {
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.slow
 def test_it_equals_a_loop_of_fits_for_all_kinds_of_data(seed, form, kind, kernel):
     X, Y = KINDS[kind](*views(np.random.default_rng([seed, 3])))
     check_against_refits(ProjSe(5, kernel=kernel, **FORMS[form]), X, Y, seed)
@@ -203,6 +205,7 @@ def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, kind, kernel
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", "poly", cosine_cubed])
+@pytest.mark.slow
 def test_planted_variables_are_significant(seed, kernel):
     X, Y = planted(seed)
     test = permutation_test(ProjSe(2, kernel=kernel), X, Y, n_permutations=199, random_state=seed)

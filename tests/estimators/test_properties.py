@@ -363,6 +363,7 @@ def transformed(views, change):
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("center", [True, False])
 @pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.slow
 def test_columns_of_any_size(seed, route, center, form):
     rng = np.random.default_rng([seed, 2])
     agreement = Agreement()
@@ -378,6 +379,7 @@ def test_columns_of_any_size(seed, route, center, form):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.slow
 def test_means_far_from_zero(seed, route, form):
     rng = np.random.default_rng([seed, 3])
     agreement = Agreement(near=1e-3, rtol=1e-4, atol=1e-6)
@@ -392,6 +394,7 @@ def test_means_far_from_zero(seed, route, form):
 @pytest.mark.parametrize("size", [*slow(1.0), 1e25, 1e-25])
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("route", ROUTES)
+@pytest.mark.slow
 def test_float32_columns_whose_squares_leave_its_range(seed, route, size, form):
     rng = np.random.default_rng([seed, 4])
     agreement = Agreement(near=1e-2, rtol=1e-3, atol=1e-4)

@@ -298,6 +298,7 @@ WAYS = {"rows": None, "blocks": 20}
 
 
 @pytest.mark.parametrize("blocks", WAYS.values(), ids=WAYS)
+@pytest.mark.slow
 def test_picks_by_column_order_are_not_stable(seed, blocks):
     """With more outputs than rows every score is 1: whatever is picked is picked for nothing."""
     rng = np.random.default_rng(seed)
@@ -315,6 +316,7 @@ def test_picks_by_column_order_are_not_stable(seed, blocks):
 
 @pytest.mark.parametrize("blocks", WAYS.values(), ids=WAYS)
 @pytest.mark.parametrize("options", [PAPER, AUTO], ids=["paper", "auto"])
+@pytest.mark.slow
 def test_equal_columns_take_turns(seed, blocks, options):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(200, 6))

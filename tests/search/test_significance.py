@@ -59,6 +59,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, case):
     m, n_x, n_y, references, parameters = CASES[case]
     rng = np.random.default_rng([seed, 1])
@@ -72,6 +73,7 @@ def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, case):
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.slow
 def test_pvalues_of_a_first_pick_by_ridges_are_on_the_safe_side_under_the_null(seed, case):
     """The best by a score with ridges is not the best by the share that is tested."""
     m, n_x, n_y, references, parameters = CASES[case]
@@ -86,6 +88,7 @@ def test_pvalues_of_a_first_pick_by_ridges_are_on_the_safe_side_under_the_null(s
 
 @pytest.mark.parametrize("round_size", [None, "auto", *slow(1)])
 @pytest.mark.parametrize("n_y", [1, 3])
+@pytest.mark.slow
 def test_pvalues_of_later_picks_are_on_the_safe_side_under_the_null(seed, n_y, round_size):
     rng = np.random.default_rng([seed, 2])
     pvalues = []
@@ -101,6 +104,7 @@ def test_pvalues_of_later_picks_are_on_the_safe_side_under_the_null(seed, n_y, r
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("level", [0.05, *slow(0.3)])
 @pytest.mark.parametrize("n_y", [1, 4])
+@pytest.mark.slow
 def test_auto_selects_anything_from_noise_as_often_as_its_level(seed, n_y, level, form):
     rng = np.random.default_rng([seed, 3])
     n_trials, wrong = 400, 0
@@ -112,6 +116,7 @@ def test_auto_selects_anything_from_noise_as_often_as_its_level(seed, n_y, level
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("n_y", [1, 4])
+@pytest.mark.slow
 def test_candidates_that_depend_on_each_other_make_auto_more_cautious(seed, n_y, form):
     rng = np.random.default_rng([seed, 4])
     n_trials, wrong = 300, 0
@@ -153,6 +158,7 @@ def test_auto_finds_what_is_planted_and_adds_noise_as_often_as_its_level(
 
 
 @pytest.mark.parametrize("form", FORMS)
+@pytest.mark.slow
 def test_auto_finds_variables_behind_the_same_outputs(seed, form):
     """The first takes their common direction out of the round; given it, the second stands out."""
     rng = np.random.default_rng([seed, 7])

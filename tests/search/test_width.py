@@ -133,6 +133,7 @@ def test_files(seed, tmp_path, kind, form):
 
 @pytest.mark.parametrize("form", ["auto", "paper"])
 @pytest.mark.parametrize("dtypes", [("f4", "f4"), ("f4", "f8")])
+@pytest.mark.slow
 def test_single_precision(seed, tmp_path, dtypes, form):
     X, Y = (A.astype(dtype) for A, dtype in zip(problem(seed), dtypes, strict=True))
     want = by_all_products(FORMS[form], X, Y)
@@ -442,6 +443,7 @@ def test_moments_alone_end_where_their_products_do(seed, tmp_path):
 
 
 @pytest.mark.parametrize("group", [7, 1000])
+@pytest.mark.slow
 def test_wide_parquet_files_are_read_some_columns_at_a_time(seed, tmp_path, monkeypatch, group):
     X, Y = problem(seed)
     path = tmp_path / "wide.parquet"
