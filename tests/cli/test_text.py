@@ -199,6 +199,7 @@ def test_a_file_whose_name_is_not_utf8_can_be_used_and_named(command, rows, tmp_
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="the system has no pseudo-terminals")
 @pytest.mark.parametrize("option", [*slow("--csv"), "--json"])
 @pytest.mark.parametrize("where", ["-", *slow("/dev/stdout")])
+@pytest.mark.slow
 def test_results_on_a_terminal_are_safe(rows, option, where):
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "dumb", "PYTHONIOENCODING": "utf-8"}

@@ -182,6 +182,7 @@ def test_mediamill_is_the_same_from_libsvm_and_arff(tmp_path):
         datasets.load_mediamill(subset="test", data_home=tmp_path / "short")
 
 
+@pytest.mark.slow
 def test_without_pooch_files_at_hand_are_used_and_the_extra_is_named(tmp_path):
     write_carcinom(tmp_path)
     code = (

@@ -182,6 +182,7 @@ def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
 
 @pytest.mark.parametrize("kernel", ["linear", *slow("rbf")])
 @pytest.mark.parametrize("kind", ["one output", *slow("three outputs", "labels")])
+@pytest.mark.slow
 def test_pvalues_of_the_first_pick_are_uniform_under_the_null(seed, kind, kernel):
     rng = np.random.default_rng([seed, 10])
     n_trials, n_permutations = 100, 19
@@ -278,6 +279,7 @@ def test_fewer_picks_than_asked_for_are_reported_once(seed):
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf", cosine_cubed])
+@pytest.mark.slow
 def test_results_do_not_depend_on_the_pool(seed, kernel):
     X, Y = views(np.random.default_rng([seed, 14]))
     selector = ProjSe(5, kernel=kernel)

@@ -336,6 +336,7 @@ def test_equal_columns_take_turns(seed, blocks, options):
 @pytest.mark.parametrize("blocks", [None, 10])
 @pytest.mark.parametrize("side", ["X", "y"])
 @pytest.mark.parametrize("n", [1, "auto"])
+@pytest.mark.slow
 def test_a_resample_without_spread_selects_nothing(seed, blocks, side, n):
     rng = np.random.default_rng(seed)
     X, groups = rng.normal(size=(200, 4)), np.repeat(np.arange(10), 20)

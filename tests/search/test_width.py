@@ -167,6 +167,7 @@ def test_other_ways_to_select(seed, name, form):
     assert len(got.selected_) > 4 or name == "significant"
 
 
+@pytest.mark.slow
 def test_labels(seed, tmp_path):
     X, _ = problem(seed)
     labels = np.random.default_rng(seed).integers(4, size=len(X))
