@@ -44,7 +44,9 @@ def _groups() -> dict[str, Member]:
 
 def tables(results: list[dict[str, Any]]) -> str:
     """Return the tables of the page, of the reporting half."""
-    results = [r for r in results if r["half"] == "report" and r["status"] == "ok"]
+    results = [r for r in results if r["status"] == "ok"]
+    both_halves = results
+    results = [r for r in results if r["half"] == "report"]
     scores = scores_of(results)
     about = {r["dataset"]: r for r in results}
     parts = [
@@ -55,6 +57,12 @@ def tables(results: list[dict[str, Any]]) -> str:
         _duels(scores),
         f"Cells in which the default is more than {FAR:g} standard errors behind:",
         _far(cells(scores, "projse"), about),
+        "One view, 20 picks, data of both halves: share of the variance of all columns that the "
+        "picks explain in held-out rows:",
+        _against(both_halves, "one view", "random", "random columns", (20,)),
+        "Two views, data of both halves: canonical correlation of the picks in held-out rows, and "
+        "that of the pair of variables that correlates most:",
+        _against(both_halves, "two views", "best pair", "best pair", (5, 10, 20, 40)),
     ]
     return "\n\n".join(parts)
 
@@ -91,6 +99,22 @@ def _far(found: list[Cell], about: dict[str, Any]) -> str:
         if c.errors < -FAR
     ]  # fmt: skip
     head = ["data", "kind", "rows × candidates × outputs", "picks", "default", "better peer"]
+    return markdown(head, lines)
+
+
+def _against(
+    results: list[dict[str, Any]], kind: str, peer: str, label: str, numbers: tuple[int, ...]
+) -> str:
+    """Compare the default with one peer on every data set of a kind."""
+    of_kind = [r for r in results if r["kind"] == kind]
+    about = {r["dataset"]: r for r in of_kind}
+    found = [c for c in cells(scores_of(of_kind), "projse", (peer,)) if c.number in numbers]
+    lines = [
+        [c.dataset, " × ".join(map(str, about[c.dataset]["sizes"])), c.number,
+         f"{c.subject_mean:.3f}", f"{c.peer_mean:.3f}", f"{c.difference:+.3f} ± {c.error:.3f}"]
+        for c in sorted(found, key=lambda c: (c.dataset, c.number))
+    ]  # fmt: skip
+    head = ["data", "rows × columns", "picks", "default", label, "difference"]
     return markdown(head, lines)
 
 

@@ -359,6 +359,7 @@ def without_times(text):
 
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="the session is that of a Unix shell")
+@pytest.mark.slow
 def test_the_session_in_the_readme_is_real(tmp_path):
     text = README.read_text()
     (session,) = re.findall(r"```console\n(.*?)\n```", text, flags=re.DOTALL)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ def best_pair(
     Parameters
     ----------
     of : Rows or Moments
-        Rows are multiplied some columns at a time, so that the matrix of all pairs is never made.
+        Rows are multiplied some columns of each view at a time: no matrix of all pairs is made.
     center : bool
     x_allowed, y_allowed : ndarray of bool
         Columns that may be picked. Pairs of columns that one or two rows make up are left out.
@@ -40,20 +39,22 @@ def best_pair(
         Among pairs within rounding of the best, the first; None where none correlates.
     """
     x_rare, y_rare = _on_few_rows(of, center), _on_few_rows(_other_view(of), center)
-    top, pair = 0.0, None
-    for start, gram in _pieces(of, center):
+    found: list[tuple[float, tuple[int, int]]] = []
+    for x_start, y_start, gram in _pieces(of, center):
+        rows = slice(y_start, y_start + gram.n_y)
         y_norms = np.diag(gram.yy)
         for tile in tiles(gram.n_x):
+            columns = slice(x_start + tile.start, x_start + tile.stop)
             norms = np.multiply.outer(y_norms, gram.xx_diag[tile])
-            usable = (norms > 0) & y_allowed[:, None] & x_allowed[start:][tile]
-            usable &= ~(y_rare[:, None] & x_rare[start:][tile])
+            usable = (norms > 0) & y_allowed[rows, None] & x_allowed[columns]
+            usable &= ~(y_rare[rows, None] & x_rare[columns])
             squares = np.where(usable, gram.block(tile) ** 2 / np.where(usable, norms, 1.0), 0.0)
             best = float(squares.max(initial=0.0))
-            if best > top * (1 + TIE):
-                # Columns of X come first: the order of the tiles is theirs.
+            if best > 0:
                 x, y = np.argwhere((squares >= best * (1 - TIE)).T)[0]
-                top, pair = best, (start + tile.start + int(x), int(y))
-    return pair
+                found.append((best, (columns.start + int(x), y_start + int(y))))
+    top = max((best for best, _ in found), default=0.0)
+    return min((pair for best, pair in found if best >= top * (1 - TIE)), default=None)
 
 
 def _on_few_rows(of: Rows | Moments, center: bool) -> NDArray[np.bool_]:
@@ -69,11 +70,13 @@ def _other_view(of: Rows | Moments) -> Rows | Moments:
     return Rows(of.Y, None, of.weight) if isinstance(of, Rows) else swapped(of)
 
 
-def _pieces(of: Rows | Moments, center: bool) -> Iterator[tuple[int, LinearGram]]:
-    """Yield Gram matrices of some columns of X, with the index of the first."""
+def _pieces(of: Rows | Moments, center: bool) -> Iterator[tuple[int, int, LinearGram]]:
+    """Yield Gram matrices of some columns of each view, with the indices of their first."""
     if isinstance(of, Moments):
-        yield 0, gram_of(of, center)
+        yield 0, 0, gram_of(of, center)
         return
-    for tile in tiles(of.X.shape[1]):
-        part = replace(of, X=of.X[:, tile], feature_names=None)
-        yield tile.start, gram_of(moments_of(part, with_xx=False), center)
+    for x_tile in tiles(of.X.shape[1]):
+        # Products of the references with each other come along: few at a time, they cost little.
+        for y_tile in tiles(of.Y.shape[1], 1024):
+            part = Rows(of.X[:, x_tile], of.Y[:, y_tile], of.weight)
+            yield x_tile.start, y_tile.start, gram_of(moments_of(part, with_xx=False), center)

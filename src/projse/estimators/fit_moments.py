@@ -45,6 +45,7 @@ class FitMomentsMixin(RowSelector):
 
     n_features_in_: int
     moments_: Moments
+    # What a fit of two views hands to its two sides: where to begin, and what messages call them.
     _first: int | None = None
     _view: str = "X"
 
@@ -169,7 +170,7 @@ class FitMomentsMixin(RowSelector):
         plan = outcome.plan
         self.alpha_ = plan.alpha
         given = plan.redundancy
-        self.redundancy_ = selection.redundancy if given is None else given
+        self.redundancy_ = float(selection.redundancy if given is None else given)
         self.round_size_ = plan.round_size
         if quiet:
             return

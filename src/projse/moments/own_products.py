@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from projse.exceptions import SourceError
 from projse.moments.accumulate import accumulate_dense
 from projse.moments.extremes import Extremes
-from projse.moments.sparse_products import centred_cross, centred_yx
+from projse.moments.sparse_products import centred_cross, centred_yx, subtract_outer
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
 
@@ -54,6 +54,10 @@ over a state reads again what was to be read once, a cluster may make its rows a
 sources are good for one pass only."""
 
 
+COPY_BYTES = 64 << 20
+"""Columns of some candidates are copied this many bytes at a time."""
+
+
 def own_products(rows: Rows, moments: Moments) -> Callable[[Array], Array]:
     """Make the products of rows in memory that moments were summed from.
 
@@ -67,14 +71,26 @@ def own_products(rows: Rows, moments: Moments) -> Callable[[Array], Array]:
             return centred_cross(
                 data.X[:, indices], data.X, x_mean[indices], x_mean, data.weight, w
             )
-        some = rows.X[:, indices]
-        sums, x_shift, y_shift = accumulate_dense(
-            rows.X, some, rows.weight, dtype=np.dtype(np.float64) if _is_double(moments) else None
-        )
-        sums.yx -= w * np.outer(x_mean[indices] - y_shift, x_mean - x_shift)
-        return sums.yx
+        dtype = np.dtype(np.float64) if _is_double(moments) else None
+        total = np.zeros((len(indices), rows.X.shape[1]))
+        for part in _slices(rows, len(indices)):
+            X, weight = rows.X[part], None if rows.weight is None else rows.weight[part]
+            sums, x_shift, y_shift = accumulate_dense(X, X[:, indices], weight, dtype=dtype)
+            dx, dy = x_mean - x_shift, x_mean[indices] - y_shift
+            total += subtract_outer(sums.yx, dy, sums.x - sums.weight * dx)
+            subtract_outer(total, sums.y, dx)
+        return total
 
     return cross
+
+
+def _slices(rows: Rows, n_columns: int) -> list[slice]:
+    """Cut rows so that a copy of some columns of a slice stays small."""
+    if hasattr(rows.X, "block_rows"):
+        return [slice(None)]  # the columns of blocks lie apart: no slice of rows is without a copy
+    m, itemsize = rows.X.shape[0], max(rows.X.dtype.itemsize, 4)
+    depth = max(COPY_BYTES // (itemsize * max(n_columns, 1)), 1024)
+    return [slice(start, start + depth) for start in range(0, m, depth)]
 
 
 @dataclass(frozen=True)
