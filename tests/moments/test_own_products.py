@@ -1,4 +1,4 @@
-"""Products of some candidates with all: in slices of rows, equal to the products of whole columns."""
+"""Products of some candidates with all: slices of rows add up to those of whole columns."""
 
 import numpy as np
 import pytest
