@@ -1,15 +1,22 @@
-"""Scores of variables of several columns, adjusted for chance and put on the scale of one column.
+"""Scores of variables of several columns, measured against chance, on the scale of one column.
 
 With ``s(q) = qᵀHq`` the score of one column, a variable with the orthonormal columns Q has
-``T = tr(QᵀHQ)``, which grows with their number d by chance. As in the adjusted R² and the adjusted
-Rand index, the mean of chance is taken out, and what is left is divided by what is possible::
+``T = tr(QᵀHQ)``, which grows with their number d by chance, and so does what the best of n
+unrelated variables has. By Laurent and Massart (2000, lemma 1), that is about::
 
-    h̄ = tr(H) / m',    c_d = the d largest eigenvalues of H, summed
-    a = (T − d h̄) / (c_d − d h̄),    score = h̄ + a (c_1 − h̄)
+    b_d = (d Σh + 2 √(d Σh² log n) + 2 h_1 log n) / m'
 
-Unrelated variables of any d have the mean score h̄ of an unrelated column; the best that d columns
-can do has the score of the best single column; one column has exactly ``s(q)``. A variable that
-fills the space (``d ≥ m'``) says nothing, and has h̄.
+for the eigenvalues h of H, in m' dimensions. A variable is worth the column that stands to its own
+chance ``b_1``, and to the most it can have ``c_1 = h_1``, as T stands to ``b_d`` and to the sum
+``c_d`` of the d largest h::
+
+    score = b_1 T / b_d                                    where T ≤ b_d
+    score = b_1 + (c_1 − b_1) (T − b_d) / (c_d − b_d)      above
+
+One column has exactly ``s(q)``. A real factor behind one output has about the share of the output
+that it explains; a category of many levels that means nothing has no advantage over a number that
+means nothing; and a variable that fills the space of the rows stays below ``b_1``, since it would
+explain anything.
 """
 
 from __future__ import annotations
@@ -23,40 +30,64 @@ from projse.search.greedy import TIE, Pick, first_of
 
 Array = NDArray[Any]
 
-NO_ROOM = 1e-10
-"""Where less than this share of what is possible lies above chance, a score is that of chance."""
 
-
-def adjusted_scores(totals: Array, sizes: Array, spectrum: Array, dimension: float) -> Array:
-    """Adjust totals for chance.
+class Chance:
+    """What variables of d columns have by chance, and at most.
 
     Parameters
     ----------
-    totals : ndarray of shape (n,)
-        T of each variable.
-    sizes : ndarray of int of shape (n,)
-        Its number of columns d; a variable of none scores 0.
     spectrum : ndarray of shape (r,)
         Eigenvalues of H, in [0, 1], in any order.
     dimension : float
         m', of the space of the variables.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        At most 1 up to rounding; below 0 for those that do far worse than chance.
+    n_variables : int
+        Variables that the best is chosen from.
     """
-    if not len(spectrum):
-        return np.zeros(len(totals))
-    best = np.cumsum(np.sort(spectrum)[::-1])
-    most = best[np.clip(sizes, 1, len(best)) - 1]
-    chance = min(float(best[-1]) / dimension, float(best[0])) if dimension > 0 else float(best[0])
-    room = most - sizes * chance
-    above = np.divide(
-        totals - sizes * chance, room, out=np.zeros(len(totals)), where=room > NO_ROOM * most
-    )
-    scores = chance + above * (float(best[0]) - chance)
-    return np.where(sizes > 1, scores, np.where(sizes == 1, totals, 0.0))
+
+    def __init__(self, spectrum: Array, dimension: float, n_variables: int) -> None:
+        self._most = np.cumsum(np.sort(spectrum)[::-1])
+        self._dimension = max(dimension, 1.0)
+        self._log = np.log(max(n_variables, 1))
+        self._squares = float(spectrum @ spectrum)
+        self._most_of_one = float(self._most[0]) if len(spectrum) else 0.0
+        self._bound_of_one = min(float(self._bounds(np.ones(1))[0]), self._most_of_one)
+
+    def scores(self, totals: Array, sizes: Array) -> Array:
+        """Return the scores of variables with these T and d; those of no column score 0."""
+        bounds, room = self._bounds(sizes), self._room(sizes)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            below = self._bound_of_one * np.minimum(totals / bounds, 1.0)
+            above = (self._most_of_one - self._bound_of_one) * (totals - bounds) / room
+        scores = below + np.where((room > 0) & (totals > bounds), above, 0.0)
+        return np.where(sizes > 1, scores, np.where(sizes == 1, totals, 0.0))
+
+    def totals(self, score: float, sizes: Array) -> Array:
+        """Return the T that has this score, by d; infinite where none has."""
+        bounds, room = self._bounds(sizes), self._room(sizes)
+        one = self._bound_of_one
+        if score <= one:
+            totals = bounds * score / one if one > 0 else np.zeros(len(sizes))
+        else:
+            share = (score - one) / (self._most_of_one - one) if self._most_of_one > one else np.inf
+            totals = np.where(room > 0, bounds + share * np.maximum(room, 0.0), np.inf)
+        return np.where(sizes > 1, totals, score)
+
+    def _bounds(self, sizes: Array) -> Array:
+        if not len(self._most):
+            return np.zeros(len(sizes))
+        d = sizes.astype(np.float64)
+        spread = 2 * np.sqrt(d * self._squares * self._log)
+        tail = 2 * self._most_of_one * self._log
+        bounds: Array = (d * self._most[-1] + spread + tail) / self._dimension
+        return bounds
+
+    def _room(self, sizes: Array) -> Array:
+        """Room above chance."""
+        if not len(self._most):
+            return np.zeros(len(sizes))
+        most = self._most[np.clip(sizes.astype(np.intp), 1, len(self._most)) - 1]
+        room: Array = most - self._bounds(sizes)
+        return room
 
 
 def best_of(

@@ -1,7 +1,7 @@
 """The search where a candidate may be several columns: picked or left as a whole.
 
 What is left of the columns of each variable, once everything is conditioned on others, is whitened
-again; scores are summed by variable, and adjusted for chance. Everything is made anew pick by pick:
+again; scores are summed by variable, and measured against chance. All is made anew pick by pick:
 ``2 r n`` flops for n columns and r directions of the references, and ``O(r³)`` for the spectrum.
 """
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import tiles
 from projse.kernels.subspaces import BlockMap, WhitenedGram
-from projse.search.adjusted import adjusted_scores, best_of
+from projse.search.adjusted import Chance, best_of
 from projse.search.deflation import ProjectedDeflation
 from projse.search.greedy import Pick
 from projse.search.group_significance import group_pvalue
@@ -149,7 +149,8 @@ class VariableSearch:
         return sums.astype(np.float64)  # of no columns at all, numpy counts in whole numbers
 
     def _scores(self, totals: Array, state: _Deflated) -> Array:
-        return adjusted_scores(totals, self.layout.sizes, state.spectrum(), self.dimension)
+        chance = Chance(state.spectrum(), self.dimension, int(self.eligible.sum()))
+        return chance.scores(totals, self.layout.sizes)
 
 
 class _Deflated:

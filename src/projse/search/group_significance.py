@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import betainc
 
+from projse.search.adjusted import Chance
+
 Array = NDArray[Any]
 
 
@@ -71,20 +73,20 @@ def group_pvalue(V: float, d: int, rank: int, degrees: float, sizes: Array) -> f
     Returns
     -------
     float
-        ``1 − Π (1 − tail)``, each tail at the trace that has the same score, adjusted for chance.
+        ``1 − Π (1 − tail)``, each tail at the trace that has the same score (:class:`Chance`).
         NaN where there are too few rows to tell.
     """
     if not (rank > 0 and degrees > rank and degrees > 1):
         return float("nan")
     if d == 0 or d >= degrees:
         return 1.0
-    chance = rank / degrees
-    above = (V - d * chance) / (min(rank, d) - d * chance)
+    chance = Chance(np.ones(rank), degrees, len(sizes))
+    score = float(chance.scores(np.array([V]), np.array([d]))[0])
     kinds, counts = np.unique(sizes[sizes > 0], return_counts=True)
-    same = kinds * chance + above * (np.minimum(rank, kinds) - kinds * chance)
-    tails = pillai_tail(same, kinds, rank, degrees)
-    # One that fills the space has the score of chance, whatever the data.
-    tails = np.where(kinds >= degrees, float(above <= 0), tails)
+    tails = pillai_tail(chance.totals(score, kinds), kinds, rank, degrees)
+    # One that fills the space has the same score whatever the data.
+    full = chance.scores(np.full(len(kinds), float(rank)), kinds)
+    tails = np.where(kinds >= degrees, full >= score, tails)
     with np.errstate(divide="ignore"):
         return float(-np.expm1(counts @ np.log1p(-tails)))
 

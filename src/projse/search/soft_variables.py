@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from projse.search.adjusted import adjusted_scores, best_of
+from projse.search.adjusted import Chance, best_of
 from projse.search.greedy import Pick
 from projse.search.group_significance import GivenGroups
 
@@ -76,7 +76,8 @@ class SoftVariables:
     def best(self, first: int | None) -> Pick | None:
         """Return the best of the eligible, or ``first``; None where rounding explains them all."""
         totals, sizes, spectrum = self._totals()
-        scores = adjusted_scores(totals, sizes, spectrum, self._dimension())
+        chance = Chance(spectrum, self._dimension(), int(self.eligible.sum()))
+        scores = chance.scores(totals, sizes)
         usable = self.eligible & (totals > self._search.floor) & (sizes > 0)
         return best_of(scores, usable, self._search.space.plan.tie_order, first)
 
