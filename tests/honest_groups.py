@@ -17,14 +17,33 @@ def orth(A, tol=1e-7):
     return U[:, s > tol * max(s.max(initial=0), tol)]
 
 
-def adjusted(T, d, spectrum, dimension):
+def _chance(d, spectrum, dimension, n):
+    """What the best of n unrelated variables of d columns has, by Laurent and Massart."""
+    h, L = np.sort(spectrum)[::-1], np.log(n)
+    return (d * h.sum() + 2 * np.sqrt(d * (h @ h) * L) + 2 * h[0] * L) / dimension
+
+
+def adjusted(T, d, spectrum, dimension, n):
     """The score of a variable of d columns, by the formula."""
-    eigenvalues = np.sort(spectrum)[::-1]
-    h, c = eigenvalues.sum() / dimension, np.cumsum(eigenvalues)
     if d == 1:
         return T
-    room = c[min(d, len(c)) - 1] - d * h
-    return h + (T - d * h) / room * (c[0] - h) if room > 1e-10 else h
+    h = np.sort(spectrum)[::-1]
+    b, most = _chance(d, spectrum, dimension, n), h[:d].sum()
+    one = min(_chance(1, spectrum, dimension, n), h[0])
+    if b >= T or most <= b:
+        return one * min(T / b, 1)
+    return one + (h[0] - one) * (T - b) / (most - b)
+
+
+def of_same_score(V, d, r, m, s, n):
+    """The trace of a variable of s columns that has the score of V in one of d columns."""
+    score, ones = adjusted(V, d, np.ones(r), m, n), np.ones(r)
+    if s == 1:
+        return score
+    b, one = _chance(s, ones, m, n), min(_chance(1, ones, m, n), 1)
+    if score <= one:
+        return b * score / one
+    return b + (score - one) / (1 - one) * (min(r, s) - b) if min(r, s) > b else np.inf
 
 
 def pillai(V, d, r, m):
@@ -39,8 +58,7 @@ def pillai(V, d, r, m):
 def pvalue(V, d, r, m, sizes):
     if not 0 < r < m:
         return np.nan
-    a = (V - d * r / m) / (min(r, d) - d * r / m)
-    tails = [pillai(s * r / m + a * (min(r, s) - s * r / m), s, r, m) for s in sizes]
+    tails = [pillai(of_same_score(V, d, r, m, s, len(sizes)), s, r, m) for s in sizes]
     return 1 - np.prod([1 - t for t in tails])
 
 
@@ -108,13 +126,15 @@ def softly(problem, k, redundancy=None, largest=np.inf, barred=()):
         spectrum = mu / (mu + p.alpha)
         dimension = p.room - p.hard.shape[1] - np.trace(C)
 
-        def score(v, M=M, inverse=inverse, spectrum=spectrum, dimension=dimension):
+        left = [v for v in Q if v not in picks]
+        chances = (spectrum, dimension, len(left))
+
+        def score(v, M=M, inverse=inverse, chance=chances):
             q = Q[v]
             yx = Y.T @ M @ q
             T = np.trace(np.linalg.solve(q.T @ M @ q, yx.T @ inverse @ yx))
-            return adjusted(T, q.shape[1], spectrum, dimension)
+            return adjusted(T, q.shape[1], *chance)
 
-        left = [v for v in Q if v not in picks]
         found = {v: score(v) for v in left}
         top = max(found.values())
         v = min(u for u in left if found[u] >= top - 1e-10 * abs(top))
@@ -160,7 +180,8 @@ def in_rounds(problem, k, round_size=None, exhausted="residual"):
             live = [v for v in Q if T[v] > 1e-12]
             if not live:
                 break
-            found = {v: adjusted(T[v], Q[v].shape[1], spectrum, dimension) for v in live}
+            chance = (spectrum, dimension, len(Q))
+            found = {v: adjusted(T[v], Q[v].shape[1], *chance) for v in live}
             top = max(found.values())
             v = min(u for u in live if found[u] >= top - 1e-10 * abs(top))
             bare = np.linalg.inv(E) @ R[v]

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import kstest
 
 from projse import PAPER, Moments, ProjSe
-from projse.search.adjusted import adjusted_scores
+from projse.search.adjusted import Chance
 from projse.search.group_significance import group_pvalue, pillai_tail
 
 FEW, MANY = range(2), range(150)
@@ -153,20 +153,29 @@ def test_columns_that_repeat_within_a_group_change_nothing(seed):
     assert_allclose(a.scores_, b.scores_, rtol=1e-6)
 
 
-def test_a_score_of_chance_does_not_grow_with_the_number_of_columns(seed):
+def test_the_best_of_chance_does_not_grow_with_the_number_of_columns(seed):
     rng = np.random.default_rng(seed)
-    m, r, values = 60, 3, np.array([1.0, 0.6, 0.3])
+    m, r, values, n = 60, 3, np.array([1.0, 0.6, 0.3]), 400
     H = np.zeros(m)
     H[:r] = values
-    for d in (2, 5, 30):
-        Q = np.linalg.qr(rng.normal(size=(400, m, d)))[0]
+    chance = Chance(values, m, n)
+    top = {}
+    for d in (1, 2, 5, 30):
+        Q = np.linalg.qr(rng.normal(size=(n, m, d)))[0]
         T = np.einsum("kij,i->k", Q**2, H)
-        scores = adjusted_scores(T, np.full(400, d), values, m)
-        error = scores.std() / np.sqrt(400)
-        assert abs(scores.mean() - values.sum() / m) < 4.5 * error
-    best = adjusted_scores(np.array([1.0, 1.6, 1.9]), np.array([1, 2, 30]), values, m)
+        top[d] = chance.scores(T, np.full(n, d)).max()
+    assert max(top[2], top[5], top[30]) < 1.5 * top[1]
+    best = chance.scores(np.array([1.0, 1.6, 1.9]), np.array([1, 2, 3]))
     assert_allclose(best, 1.0)
-    assert_allclose(adjusted_scores(np.array([1.9]), np.array([m]), values, m), 1.9 / m)
+    assert chance.scores(np.array([1.9]), np.array([m]))[0] < top[1] * 1.5
+
+
+def test_the_total_of_a_score_has_that_score(seed):
+    rng = np.random.default_rng(seed)
+    chance = Chance(rng.uniform(size=4), 300.0, 25)
+    sizes = np.array([1, 2, 4, 9])
+    for score in rng.uniform(0, 0.2, size=5):
+        assert_allclose(chance.scores(chance.totals(score, sizes), sizes), score)
 
 
 def check_null(seed, d, r, n):
