@@ -20,8 +20,8 @@ from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
 from projse.estimators.tuning_grid import tuning_grid
 from projse.exceptions import NothingPredictsWarning
+from projse.moments.align import aligned
 from projse.moments.blocks import all_but_one
-from projse.moments.combine import align_classes
 from projse.moments.sums import Moments
 from projse.parameters import column_indices, is_whole
 from projse.search.task import Task
@@ -211,7 +211,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             total = sum(parts[1:], start=parts[0])
             remember_columns(self, total.n_x, total.feature_names)
             if total.classes is not None:
-                parts = [align_classes(part, total)[0] for part in parts]
+                parts = [aligned(part, total)[0] for part in parts]
             pairs = zip(all_but_one(parts), parts, strict=True)
             self._choose(selector, grid, [MomentFold(train, test) for train, test in pairs], None)
             self._finish(selector, total)

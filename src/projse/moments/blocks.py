@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from projse.engines.dask import DaskRows
-from projse.moments.combine import align_classes
+from projse.moments.align import aligned
 from projse.moments.extremes import StackedExtremes
 from projse.moments.in_memory import moments_of
 from projse.moments.partitions import partition_moments
@@ -144,14 +144,13 @@ class StackedMoments:
     Parameters
     ----------
     blocks : sequence of Moments
-        Of the same variables; their classes are united.
+        Of the same variables; their classes and levels are united.
     """
 
     def __init__(self, blocks: Sequence[Moments]) -> None:
         total = sum(blocks[1:], start=blocks[0])
         refuse_vanishing_squares(total)
-        if total.classes is not None:
-            blocks = [align_classes(block, total)[0] for block in blocks]
+        blocks = [aligned(block, total)[0] for block in blocks]
         self.total = total
         self.n_blocks = len(blocks)
         self.n_samples = np.array([block.n_samples for block in blocks])

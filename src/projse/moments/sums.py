@@ -15,6 +15,7 @@ from projse.moments.combine import combine
 from projse.parameters import check_pass_options
 from projse.sources.encode_targets import column_names, warn_many_classes
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
@@ -66,6 +67,12 @@ class Moments:
         Smallest and largest values, which tell variables that one or two rows make up. None where
         they are not known: they are taken in passes that sum ``xx``, and not of class indicators.
         Of a difference they are those of before: bounds.
+    x_variables, y_variables : Variables or None
+        Which variable each column belongs to, and as what, where rows of a table were encoded: a
+        category is a column a level. Sums go by it: a level that rows lack is 0 in them. None
+        where every column is a variable.
+    encoding : dict or None
+        How the rows were encoded, in plain values: moments add up where it is the same.
 
     Examples
     --------
@@ -99,6 +106,9 @@ class Moments:
     x_max: Array | None = None
     y_min: Array | None = None
     y_max: Array | None = None
+    x_variables: Variables | None = None
+    y_variables: Variables | None = None
+    encoding: dict[str, Any] | None = None
 
     @classmethod
     def from_arrays(

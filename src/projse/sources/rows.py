@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.sources.encode_targets import Targets, as_csr, encode_targets
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
@@ -20,6 +21,8 @@ class Rows:
     """Matching rows of candidates X, references Y (None: one view) and weights.
 
     X is a dense array of any real dtype and order, never copied here, or CSR. Y is dense or CSR.
+    Of an encoded table, ``x_variables`` and ``y_variables`` tell what the columns are, and
+    ``encoding`` how they were made.
     """
 
     X: Any
@@ -28,6 +31,9 @@ class Rows:
     feature_names: tuple[str, ...] | None = None
     target_names: tuple[str, ...] | None = None
     classes: Array | None = None
+    x_variables: Variables | None = None
+    y_variables: Variables | None = None
+    encoding: dict[str, Any] | None = None
 
     @property
     def n_samples(self) -> int:
