@@ -21,8 +21,8 @@ from projse.exceptions import (
 )
 from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
+from projse.moments.whole_numbers import settle_targets
 from projse.search.task import Outcome, Task
-from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 
@@ -99,8 +99,9 @@ class FitMomentsMixin(RowSelector):
     def _add_moments(self, batch: Moments, y: Any) -> None:
         """Add moments to those seen so far, and select anew."""
         total = self.moments_ + batch if hasattr(self, "moments_") else batch
-        warn_many_classes(total.classes, total.n_samples, self.target_type, y)
-        outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        # All rows so far tell whether whole numbers are classes; those to come may tell otherwise.
+        settled = settle_targets(total, self.target_type, y)
+        outcome = self._task(total.one_view).on_moments(settled, provisional=True)
         # As many directions as the rows can tell apart, and fewer than references: more may come.
         rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_y
         if outcome.lacks_products and not rank_may_grow:

@@ -11,7 +11,6 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 
 NO_OUTPUT_OF_DASK = (
@@ -81,10 +80,15 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             ensure_min_features=min_features,
         )
         names = self._feature_names()
-        rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
-        if min_samples > 1:  # these are all rows, not a batch of them
-            warn_many_classes(rows.classes, rows.n_samples, target_type, y)
-        return rows
+        # A single row is enough for a batch of them.
+        return make_rows(
+            X,
+            y,
+            sample_weight,
+            target_type=target_type,
+            feature_names=names,
+            all_rows=min_samples > 1,
+        )
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

@@ -97,10 +97,12 @@ def make_rows(
     *,
     target_type: str = "auto",
     feature_names: tuple[str, ...] | None = None,
+    all_rows: bool = True,
 ) -> Rows:
     """Put checked candidates together with encoded references and weights.
 
-    ``X`` must already be a two-dimensional numeric array or a sparse matrix.
+    ``X`` must already be a two-dimensional numeric array or a sparse matrix; ``all_rows`` is as in
+    :func:`~projse.sources.encode_targets.encode_targets`.
     """
     X = as_csr(X) if sp.issparse(X) else X
     m = X.shape[0]
@@ -108,7 +110,7 @@ def make_rows(
     counted = None if weight is None or weight.all() else weight > 0
     targets = Targets(None)
     if y is not None:
-        targets = encode_targets(y, target_type, n_samples=m, counted=counted)
+        targets = encode_targets(y, target_type, n_samples=m, counted=counted, all_rows=all_rows)
     return Rows(X, targets.Y, weight, feature_names, targets.names, targets.classes)
 
 
