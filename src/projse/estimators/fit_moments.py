@@ -37,6 +37,7 @@ class FitMomentsMixin(RowSelector):
     center: bool
     center_kernel: bool
     round_size: int | str | None
+    groups: Any
     include: Any
     target_type: str
     n_jobs: int | None
@@ -125,11 +126,13 @@ class FitMomentsMixin(RowSelector):
         """Warn of picks that a row or two make up."""
         if not few:
             return
-        names = self._feature_names()
+        grouped = hasattr(self, "variables_")
+        names = self.variables_.names if grouped else self._feature_names()
         listed = [repr(names[j]) if names else str(j) for j in few[:5]]
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+        noun = "variable" if grouped else "column"
         warn_caller(
-            f"Of column(s) {', '.join(listed)}{more} of {self._view}, a single row makes up more "
+            f"Of {noun}(s) {', '.join(listed)}{more} of {self._view}, a single row makes up more "
             f"than 40 %: these picks rest on one or two of {n_rows} rows, and will hardly hold "
             "for others. Look at those rows, or leave such columns out with exclude.",
             UnreliableSelectionWarning,
@@ -155,7 +158,7 @@ class FitMomentsMixin(RowSelector):
 
     def _store(self, outcome: Outcome, *, quiet: bool = False) -> None:
         selection, wanted = outcome.selection, outcome.plan.n_features
-        n = self.n_features_in_
+        self._remember_variables(outcome.variables)
         selected = np.asarray(selection.indices, dtype=np.intp)
         self.selected_ = selected
         self.scores_ = np.asarray(selection.scores, dtype=np.float64)
@@ -163,8 +166,9 @@ class FitMomentsMixin(RowSelector):
         self.margins_ = np.asarray(selection.margins, dtype=np.float64)
         self.pvalues_ = np.asarray(selection.pvalues, dtype=np.float64)
         self.rounds_ = np.asarray(selection.rounds, dtype=np.intp)
-        self.support_ = np.zeros(n, dtype=bool)
-        self.support_[selected] = True
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_[self._columns_of(selected)] = True
+        n = self.n_features_in_ if outcome.variables is None else outcome.variables.n
         self.ranking_ = np.full(n, len(selected) + 1, dtype=np.intp)
         self.ranking_[selected] = np.arange(1, len(selected) + 1)
         self.reference_rank_ = selection.reference_rank

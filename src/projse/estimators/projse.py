@@ -90,8 +90,14 @@ class ProjSe(
     round_size : int, "auto" or None, default="auto"
         Condition on the picks after this many of them; None: only once the space is used up. "auto"
         is 1, and None with ``exhausted="restart"``.
+    groups : sequence of labels, mapping or None, default=None
+        Which columns make up a variable that is picked or left as a whole: a label a column, or a
+        mapping from names to columns (indices, names, or patterns such as ``'city_*'``). Columns in
+        no group are variables of their own. Variables stand in the order of their first columns.
+        Linear kernel. See Notes for the score.
     include : sequence of int or str, default=None
-        Come first, in this order, as round 0; everything else is conditioned on them.
+        Come first, in this order, as round 0; everything else is conditioned on them. With groups:
+        variables, by name or index.
     exclude : sequence of int or str, default=None
         Never picked.
     target_type : {"auto", "continuous", "class"}, default="auto"
@@ -111,7 +117,7 @@ class ProjSe(
     Attributes
     ----------
     selected_ : ndarray of int of shape (n_selected,)
-        Indices in the order of selection.
+        Indices in the order of selection: of variables, which without groups are columns.
     scores_ : ndarray of shape (n_selected,)
         Share of the pick, given the picks before it, that the references explain, in [0, 1]: the
         squared projection norm. Ridges shrink it: with ``alpha`` a candidate that is itself the
@@ -131,7 +137,8 @@ class ProjSe(
         0 for ``include``, then 1, 2, … each time everything is conditioned on the picks: with
         ``round_size=1``, every pick is a round of its own.
     support_ : ndarray of bool of shape (n_features_in_,)
-    ranking_ : ndarray of int of shape (n_features_in_,)
+        The columns of what was selected.
+    ranking_ : ndarray of int of shape (n_variables,)
         1 for the first pick, 2 for the second, …; all others share the next number.
     alpha_ : float
         What ``alpha`` came to.
@@ -145,6 +152,10 @@ class ProjSe(
     moments_ : Moments
         What the rows came down to. Not there for callable kernels and for references that were
         factored themselves (fewer rows than references, or ``solver="qr"``).
+    variable_names_ : ndarray of str of shape (n_variables,)
+        Names of groups and of columns in none; x0, x1, … where columns have no names.
+    variables_ : Variables
+        Which columns make up each variable. Not there without groups.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names.
@@ -153,6 +164,18 @@ class ProjSe(
     -----
     Ties are real (with Y = X and no ridge every first score is 1): among scores within 1e-10 of the
     best, the lowest index wins. A weight of 2 counts as the row twice, also in the p-values.
+
+    **Groups.** A group stands for the space that its columns span, so mixing them changes nothing.
+    With Q an orthonormal basis of what is left of it, in d dimensions, and ``s(q)`` the score of
+    one column, its total ``T = Σ s(q)`` grows with d by chance. So the score is adjusted for
+    chance, as the adjusted R² is, and put on the scale of one column::
+
+        a = (T − d h̄) / (c_d − d h̄),    score = h̄ + a (c_1 − h̄)
+
+    with h̄ the mean score of an unrelated column, and ``c_d`` the most that d columns can have.
+    Unrelated groups of any size have the mean score h̄; a group that fills the space of the rows
+    has h̄ too, since it would explain anything. One column has ``s(q)``, as without groups. A
+    group that was picked is conditioned on with one ridge for all of its orthonormal columns.
 
     One view with a ridge factors the kernel matrix of the candidates, of up to 8192 dimensions
     (columns, or rows where these are fewer and dense and the kernel is linear). The paper's form
@@ -199,6 +222,7 @@ class ProjSe(
         tol: float | None = None,
         exhausted: str = "residual",
         round_size: int | str | None = "auto",
+        groups: Any = None,
         include: Any = None,
         exclude: Any = None,
         target_type: str = "auto",
@@ -221,6 +245,7 @@ class ProjSe(
         self.tol = tol
         self.exhausted = exhausted
         self.round_size = round_size
+        self.groups = groups
         self.include = include
         self.exclude = exclude
         self.target_type = target_type

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse.sources.variables import Variables
 
 NO_OUTPUT_OF_DASK = (
     "set_output does not apply to Dask collections, which keep their type; use "
@@ -28,7 +29,32 @@ def output_config(estimator: Any) -> str:
 class RowSelector(SelectorMixin):  # type: ignore[misc]
     """Base of the selectors, on top of scikit-learn's own."""
 
+    n_features_in_: int
     support_: NDArray[np.bool_]
+    variables_: Variables
+
+    @property
+    def variable_names_(self) -> NDArray[Any]:
+        """Names of the variables: of groups, and of columns in none."""
+        check_is_fitted(self, "support_")
+        if hasattr(self, "variables_"):
+            return np.array(self.variables_.names, dtype=object)
+        return np.asarray(
+            self._feature_names() or [f"x{j}" for j in range(self.n_features_in_)], dtype=object
+        )
+
+    def _remember_variables(self, variables: Variables | None) -> None:
+        """Keep which columns make up each variable, where there are groups."""
+        if variables is not None:
+            self.variables_ = variables
+        elif hasattr(self, "variables_"):
+            del self.variables_
+
+    def _columns_of(self, selected: Any) -> NDArray[np.intp]:
+        """Return the columns of variables, one variable after the other."""
+        if hasattr(self, "variables_"):
+            return self.variables_.columns_of(selected)
+        return np.asarray(selected, dtype=np.intp)
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns, in the order that they have in X.
