@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.fitted import all_or_nothing, remember_candidates, remember_columns
 from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.selector import RowSelector
@@ -74,7 +74,7 @@ class FitMomentsMixin(RowSelector):
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
             )
         with all_or_nothing(self):
-            remember_columns(self, moments.n_x, moments.feature_names)
+            remember_candidates(self, moments)
             self._fit_moments(moments, cross=cross)
 
     def _fit_moments(

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse.sources.table.kinds import holds_more_than_numbers
 from projse.sources.variables import Variables
 
 NO_OUTPUT_OF_DASK = (
@@ -62,7 +63,8 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features_in_)
-            Of a Dask array or data frame, columns are taken lazily.
+            Of a Dask array or data frame, columns are taken lazily. Of a frame with columns that
+            are no numbers, columns come back as they are, with levels that the fit did not see.
 
         Returns
         -------
@@ -74,6 +76,10 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             if output_config(self) != "default":
                 raise ValueError(NO_OUTPUT_OF_DASK)
             return select_columns(X, self._get_support_mask(), self._feature_names())
+        if holds_more_than_numbers(X):
+            check_is_fitted(self, "support_")
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._transform(X)
         return super().transform(X)
 
     def _check_rows(

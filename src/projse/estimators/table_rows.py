@@ -15,9 +15,9 @@ from projse.kernels.combination import bases_of, combined
 from projse.sources.encode_targets import encode_targets
 from projse.sources.rows import Rows, check_weight
 from projse.sources.table.encoder import TableEncoder
-from projse.sources.table.frame import Frame
+from projse.sources.table.frame import Frame, is_table
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.kinds import kinds_of, needs_encoding
+from projse.sources.table.kinds import holds_more_than_numbers, kinds_of, needs_encoding
 
 Array = NDArray[Any]
 
@@ -54,13 +54,11 @@ class TableOptions:
         plain = declared is None or (isinstance(declared, str) and declared == "from_dtype")
         if self.basis != "linear" or not plain:
             return True
-        if isinstance(X, np.ndarray) and X.dtype.kind in "biufc":
-            return False
-        return _is_table(X) and needs_encoding(Frame.of(X), None)
+        return holds_more_than_numbers(X)
 
     def _mixes(self, y: Any) -> bool:
         """Whether y has several columns, not all of them numbers."""
-        if y is None or sp.issparse(y) or getattr(y, "ndim", 2) != 2 or not _is_table(y):
+        if not is_table(y):
             return False
         frame = Frame.of(y, "y")
         return frame.shape[1] > 1 and needs_encoding(frame)
@@ -144,6 +142,10 @@ class TableRows:
         if covariates is not None and (_has_dates(covariates) or _has_gaps(covariates)):
             covariates = _as_numbers(covariates, options.missing, weight, "covariates")[0]
         return cls(frame, encoder, targets, covariates)
+
+    def with_targets(self, targets: Rows) -> TableRows:
+        """Put other references next to the candidates."""
+        return replace(self, targets=targets)
 
     def rows(self, start: int = 0, stop: int | None = None) -> Rows:
         """Encode a slice of the candidates, next to its references."""
@@ -229,19 +231,12 @@ def _as_table(part: Any) -> Any:
     return values if values.dtype.kind in "biuf" else np.asarray(part, dtype=object)
 
 
-def _is_table(part: Any) -> bool:
-    """Whether something has columns that can be looked at: a frame, or an array of objects."""
-    if isinstance(part, np.ndarray):
-        return part.ndim == 2 and part.dtype.kind in "OUTM"
-    return hasattr(part, "columns") or hasattr(part, "to_struct_array")
-
-
 def _has_gaps(part: Any) -> bool:
     return part is not None and bool(gaps_in(_as_table(part)).any())
 
 
 def _has_dates(part: Any) -> bool:
-    return _is_table(part) and "date" in kinds_of(Frame.of(part, "covariates"))
+    return is_table(part) and "date" in kinds_of(Frame.of(part, "covariates"))
 
 
 def _refuse_nothing(keep: NDArray[np.bool_], frame: Frame) -> None:

@@ -230,7 +230,8 @@ def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None) -> None
     more = f" and {bad.size - 10} more" if bad.size > 10 else ""
     raise ValueError(
         f"Input {label} contains NaN or infinity, in column{'s' if bad.size > 1 else ''} "
-        f"{listed}{more}. Drop those rows or fill the values in (sklearn.impute)."
+        f"{listed}{more}. Drop those rows or fill the values in (sklearn.impute); "
+        "ProjSe does it for gaps with missing='drop', 'indicator' or 'mean'."
     )
 
 
