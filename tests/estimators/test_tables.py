@@ -114,8 +114,12 @@ def test_slices_of_rows_give_the_same_as_all_of_them(
     X, Y = planted_table(seed, 500)
     X = X.sort_values("noise_30", ignore_index=True)  # slices have levels of their own
     want = ProjSe(**SIX).fit(X, Y)
-    monkeypatch.setattr(table_rows, "ENCODED_BYTES", 800_000)
+    monkeypatch.setattr(table_rows, "ENCODED_BYTES", 200_000)
+    seen: list[int] = []
+    encode = table_rows.TableRows.rows
+    monkeypatch.setattr(table_rows.TableRows, "rows", lambda *a: (seen.append(1), encode(*a))[1])
     sliced = ProjSe(**SIX).fit(X, Y)
+    assert len(seen) > 5
     np.testing.assert_array_equal(sliced.selected_, want.selected_)
     np.testing.assert_allclose(sliced.scores_, want.scores_, atol=1e-9)
     assert sliced.moments_.n_samples == 500
