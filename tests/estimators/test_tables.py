@@ -19,7 +19,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 
-from projse import PAPER, Moments, ProjSe
+from projse import PAPER, Moments, ProjSe, ProjSeCV, StabilityProjSe
 from projse.estimators import table_rows
 from projse.exceptions import IdentifierWarning, RankExhaustedWarning
 
@@ -367,3 +367,20 @@ def test_moments_of_a_table_say_how_it_was_encoded(seed: int) -> None:
     assert isinstance(fitted.moments_, Moments)
     assert fitted.moments_.encoding["x"]["names"] == list(X)
     assert fitted.moments_.x_variables.names == tuple(X)
+
+
+def test_cross_validation_and_resamples_take_tables(seed: int) -> None:
+    X, Y = planted_table(seed, 400)
+    selector = ProjSe(6, missing="indicator", basis="spline")
+    chosen = ProjSeCV(selector, n_features=8, cv=3, param_grid=None).fit(X, Y)
+    assert chosen.best_score_ > 0.3
+    assert set(chosen.get_feature_names_out()) <= set(X)
+    again = clone(selector).set_params(n_features_to_select=chosen.n_features_).fit(X, Y)
+    np.testing.assert_array_equal(chosen.selected_, again.selected_)
+    with pytest.raises(ValueError, match="param_grid names 'basis'"):
+        ProjSeCV(selector, param_grid={"basis": ["linear", "spline"]}).fit(X, Y)
+    for blocks in (None, 20):
+        stable = StabilityProjSe(selector, 4, random_state=seed, blocks=blocks, threshold=0.7)
+        stable.fit(X, Y)
+        assert set(REAL) <= set(stable.get_feature_names_out())
+        assert stable.selection_frequencies_.shape == (18,)
