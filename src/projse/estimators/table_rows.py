@@ -236,7 +236,10 @@ def _as_table(part: Any) -> Any:
 
 
 def _has_gaps(part: Any) -> bool:
-    return part is not None and bool(gaps_in(_as_table(part)).any())
+    part = _as_table(part)
+    if isinstance(part, np.ndarray) and part.dtype.kind == "f":
+        return any(np.isnan(part[k : k + 4096]).any() for k in range(0, len(part), 4096))
+    return part is not None and bool(gaps_in(part).any())
 
 
 def _has_dates(part: Any) -> bool:

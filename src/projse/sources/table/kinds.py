@@ -68,7 +68,7 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
             k != "number" for k in kinds_of(frame, None)
         )
     plain = (nw.Boolean,)
-    types = [frame.column(j).dtype for j in range(frame.shape[1])]
+    types = list(frame.data.schema.values())
     return any(not (t.is_numeric() or isinstance(t, plain)) for t in types) and any(
         kind != "number" and not isinstance(t, plain)
         for kind, t in zip(kinds_of(frame, None), types, strict=True)
