@@ -234,3 +234,10 @@ def test_a_mask_or_names_or_places_declare_categories() -> None:
         TableEncoder.look(frame, categorical_features=[True, False, True])
     with pytest.raises(ValueError, match="categorical_features names 'c'"):
         TableEncoder.look(frame, categorical_features=["c"])
+
+
+def test_columns_of_one_name_go_by_place() -> None:
+    frame = pd.DataFrame([[1.0, "a"], [2.0, "b"]], columns=["k", "k"])
+    encoder = TableEncoder.look(frame)
+    assert encoder.names is None
+    assert np.array_equal(encoder.encode(frame)[0], [[1, 1, 0], [2, 0, 1]])
