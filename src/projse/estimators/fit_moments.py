@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.selector import RowSelector
@@ -21,8 +21,8 @@ from projse.exceptions import (
 )
 from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
+from projse.moments.whole_numbers import settle_targets
 from projse.search.task import Outcome, Task
-from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 
@@ -74,7 +74,7 @@ class FitMomentsMixin(RowSelector):
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
             )
         with all_or_nothing(self):
-            remember_columns(self, moments.n_x, moments.feature_names)
+            remember_candidates(self, moments)
             self._fit_moments(moments, cross=cross)
 
     def _fit_moments(
@@ -100,8 +100,9 @@ class FitMomentsMixin(RowSelector):
     def _add_moments(self, batch: Moments, y: Any) -> None:
         """Add moments to those seen so far, and select anew."""
         total = self.moments_ + batch if hasattr(self, "moments_") else batch
-        warn_many_classes(total.classes, total.n_samples, self.target_type, y)
-        outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        # All rows so far tell whether whole numbers are classes; those to come may tell otherwise.
+        settled = settle_targets(total, self.target_type, y)
+        outcome = self._task(total.one_view).on_moments(settled, provisional=True)
         # As many directions as the rows can tell apart, and fewer than references: more may come.
         rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_y
         if outcome.lacks_products and not rank_may_grow:
@@ -116,7 +117,7 @@ class FitMomentsMixin(RowSelector):
 
     def _fit_rows(self, rows: Rows) -> None:
         """Select from rows that were checked before, quietly."""
-        remember_columns(self, rows.X.shape[1], rows.feature_names)
+        remember_candidates(self, rows)
         outcome = self._task(rows.Y is None).on_rows(rows)
         self._keep_moments(outcome.moments)
         self._store(outcome, quiet=True)

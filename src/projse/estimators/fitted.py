@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from projse.sources.rows import Rows
+
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
     """Return the fitted attributes of an estimator, those that end in an underscore."""
@@ -25,6 +27,17 @@ def remember_columns(estimator: Any, n: int, names: Sequence[str] | None) -> Non
         estimator.feature_names_in_ = np.array(names, dtype=object)
     elif hasattr(estimator, "feature_names_in_"):
         del estimator.feature_names_in_
+
+
+def remember_candidates(estimator: Any, given: Any) -> None:
+    """Set the same from rows or moments: of a table, the columns that it had."""
+    variables = given.x_variables
+    if variables is None:
+        n = given.X.shape[1] if isinstance(given, Rows) else given.n_x
+        remember_columns(estimator, n, given.feature_names)
+        return
+    encoder = (given.encoding or {}).get("x", {"names": variables.names})
+    remember_columns(estimator, variables.n, encoder["names"])
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from projse.estimators.fit_elsewhere import FitElsewhereMixin
 from projse.estimators.fit_source import FitSourceMixin
+from projse.estimators.fit_table import FitTableMixin
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -27,6 +28,7 @@ Array = NDArray[Any]
 
 
 class ProjSe(
+    FitTableMixin,
     FitSourceMixin,
     FitElsewhereMixin,
     CallbackSupportMixin,  # type: ignore[misc]
@@ -101,8 +103,25 @@ class ProjSe(
     exclude : sequence of int or str, default=None
         Never picked.
     target_type : {"auto", "continuous", "class"}, default="auto"
-        How to read y. "auto": labels (strings, booleans, categoricals, integers in one column)
-        are classes, all else is continuous.
+        How to read y. "auto": strings, booleans and categoricals in one column are classes; whole
+        numbers in one column are classes if they have up to 20 distinct values, or up to the root
+        of the number of rows, and numbers if they have more (a warning tells where it is close);
+        all else is continuous. In a data frame of several columns, each that is no number counts
+        as the indicators of its levels.
+    categorical_features : "from_dtype", None or array-like of str, int or bool
+        Columns of X that are categories whatever they hold (codes, say): names, indices, or a mask.
+        Strings, booleans, categoricals and enums are categories in any case; "from_dtype" (the
+        default) and None name no others.
+    min_frequency : int, default=5
+        Levels of a category with fewer rows are pooled into one; gaps of a number in fewer rows are
+        filled with its mean. A weight of 2 counts as two rows.
+    missing : {"refuse", "drop", "indicator", "mean"}, default="refuse"
+        Gaps (NaN, None, NaT, null) in X, y and covariates: an error; leave out rows that have any;
+        make the gap a part of its variable, next to the value; or fill in the mean. A missing
+        category is a level of its own with the last two.
+    basis : {"linear", "spline"}, default="linear"
+        What a number in X stands for: itself, or a small spline basis (cubic, 5 knots at
+        quantiles: up to 6 columns), with which U-shapes, thresholds and saturations are found.
     significance : float, default=0.05
         Used when ``n_features_to_select="auto"``.
     n_jobs : int or None, default=None
@@ -227,6 +246,10 @@ class ProjSe(
         include: Any = None,
         exclude: Any = None,
         target_type: str = "auto",
+        categorical_features: Any = "from_dtype",
+        min_frequency: int = 5,
+        missing: str = "refuse",
+        basis: str = "linear",
         significance: float = 0.05,
         n_jobs: int | None = None,
         batch_size: int | None = None,
@@ -250,6 +273,10 @@ class ProjSe(
         self.include = include
         self.exclude = exclude
         self.target_type = target_type
+        self.categorical_features = categorical_features
+        self.min_frequency = min_frequency
+        self.missing = missing
+        self.basis = basis
         self.significance = significance
         self.n_jobs = n_jobs
         self.batch_size = batch_size
@@ -262,14 +289,19 @@ class ProjSe(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Candidates. A Dask array or data frame is summed by its workers.
+            Candidates: numbers; in data frames (pandas, polars, Arrow) and arrays of objects also
+            categories and dates, each of which is one variable of several columns. A Dask array or
+            data frame is summed by its workers.
         y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y), default=None
-            References: numbers, class labels or label indicators. None: one view, Y is X.
+            References: numbers, class labels or label indicators; in a data frame any of them side
+            by side. None: one view, Y is X.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts as the row twice, weight 0 as the row gone.
         covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
             Variables that everything is conditioned on and that are never picked (age, sex,
-            batch). Columns that are not numbers count as class labels.
+            batch). Columns that are not numbers count as class labels, and so do whole numbers
+            that have a categorical dtype (``frame.astype({"batch": "category"})``); dates as trend
+            and cycles.
 
         Returns
         -------
@@ -281,6 +313,8 @@ class ProjSe(
 
             return self._fit_elsewhere(DaskRows.of(X, y, sample_weight), covariates)
         with all_or_nothing(self):
+            if self._table_options().concern(X, y, covariates):
+                return self._fit_table(X, y, sample_weight, covariates)
             rows = self._check_rows(X, y, sample_weight, self.target_type)
             if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
                 raise ValueError(
@@ -329,7 +363,7 @@ class ProjSe(
 
                 self._partial_fit_elsewhere(DaskRows.of(X, y, sample_weight), target_type)
                 return self
-            rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
+            rows = self._batch(X, y, sample_weight, target_type, first)
 
             def sum_rows(with_xx: bool) -> Moments:
                 options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}

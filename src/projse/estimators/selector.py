@@ -11,8 +11,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from projse.sources.encode_targets import warn_many_classes
+from projse.estimators.table_rows import TableOptions, TableRows
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse.sources.table.kinds import holds_more_than_numbers
 from projse.sources.variables import Variables
 
 NO_OUTPUT_OF_DASK = (
@@ -63,7 +64,8 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features_in_)
-            Of a Dask array or data frame, columns are taken lazily.
+            Of a Dask array or data frame, columns are taken lazily. Of a frame with columns that
+            are no numbers, columns come back as they are, with levels that the fit did not see.
 
         Returns
         -------
@@ -75,6 +77,10 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             if output_config(self) != "default":
                 raise ValueError(NO_OUTPUT_OF_DASK)
             return select_columns(X, self._get_support_mask(), self._feature_names())
+        if holds_more_than_numbers(X):
+            check_is_fitted(self, "support_")
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._transform(X)
         return super().transform(X)
 
     def _check_rows(
@@ -87,14 +93,21 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         reset: bool = True,
         min_samples: int = 2,
         min_features: int = 1,
+        tables: TableOptions | None = None,
     ) -> Rows:
-        """Check what was passed to a fit, and remember the columns of X."""
+        """Check what was passed to a fit, and remember the columns of X.
+
+        With ``tables``, columns that are no numbers, gaps and splines are encoded.
+        """
         refuse_dask(
             f"{type(self).__name__}.fit cannot deal out single rows; let the partitions be the "
             "blocks, fit_moments(block_moments(X, y, None, with_xx=True)), or compute() rows that "
             "fit in memory",
             *(X, y, sample_weight),
         )
+        if tables is not None and tables.concern(X, y):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return TableRows.of(X, y, sample_weight, None, tables, target_type).rows()
         refuse_non_numeric_columns(X)
         X = validate_data(
             self,
@@ -107,10 +120,15 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             ensure_min_features=min_features,
         )
         names = self._feature_names()
-        rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
-        if min_samples > 1:  # these are all rows, not a batch of them
-            warn_many_classes(rows.classes, rows.n_samples, target_type, y)
-        return rows
+        # A single row is enough for a batch of them.
+        return make_rows(
+            X,
+            y,
+            sample_weight,
+            target_type=target_type,
+            feature_names=names,
+            all_rows=min_samples > 1,
+        )
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

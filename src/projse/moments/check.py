@@ -16,6 +16,8 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.moments.check_variables import check_variables
+from projse.moments.encoding import check_encoding
 from projse.moments.extremes import check_extremes
 from projse.sources.rows import SMALLEST_SQUARES
 
@@ -51,6 +53,8 @@ def check_moments(moments: Moments, *, definite: bool = True) -> None:
     _check_numbers(moments)
     _check_arrays(moments)
     _check_names(moments)
+    check_variables(moments)
+    check_encoding(moments.encoding)
     with np.errstate(over="ignore"):  # then nothing is refused for its size
         _check_single_rows(moments)
         check_possible(moments, definite=definite)

@@ -11,11 +11,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.exceptions import PrecisionLossWarning
+from projse.moments.align import aligned
 from projse.moments.check import check_possible
 from projse.moments.extremes import EXTREMES, combined_extremes
 from projse.moments.rounding import ROUNDING, mark_vanished
 from projse.moments.sparse_products import centred_yx, subtract_outer
 from projse.sources.rows import refuse_overflow
+from projse.sources.variables import MAY_BE_ABSENT
 
 if TYPE_CHECKING:
     from projse.moments.sums import Moments
@@ -27,16 +29,13 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
     """Add (+1) or take out (−1) rows, by the pairwise update of Chan, Golub and LeVeque."""
     if a.one_view != b.one_view:
         raise ValueError("Moments of one view and of two views cannot be combined.")
+    a, b = aligned(a, b)
     if a.n_x != b.n_x:
         raise ValueError(f"Moments of {a.n_x} and of {b.n_x} candidates cannot be combined.")
     if a.feature_names and b.feature_names and a.feature_names != b.feature_names:
         pairs = zip(a.feature_names, b.feature_names, strict=True)
         first = next(p for p in pairs if p[0] != p[1])
         raise ValueError(f"Moments have different candidates: {first[0]!r} and {first[1]!r}.")
-    if (a.classes is None) != (b.classes is None):
-        raise ValueError("Moments of class labels and of other references cannot be combined.")
-    if a.classes is not None and b.classes is not None:
-        a, b = align_classes(a, b)
     if a.n_y != b.n_y:
         raise ValueError(f"Moments of {a.n_y} and of {b.n_y} references cannot be combined.")
     if a.classes is None and a.target_names and b.target_names and a.target_names != b.target_names:
@@ -85,6 +84,7 @@ def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: fl
     scale = a.sum_weights * share
     dx = b.x_mean - a.x_mean
     xx = None
+    extremes: dict[str, Any] = combined_extremes(a, b, sign)
     if a.xx is not None and b.xx is not None:
         xx = a.xx + sign * b.xx + scale * np.outer(dx, dx)
     combined = replace(
@@ -98,7 +98,7 @@ def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: fl
         target_names=a.target_names or b.target_names,
         eps=max(a.eps, b.eps),
         x_peak=_peak(a.x_peak, b.x_peak, a.xx_diag, sign),
-        **combined_extremes(a, b, sign),
+        **extremes,
     )
     if a.y_mean is None or b.y_mean is None:
         return combined
@@ -122,52 +122,6 @@ def _peak(a: Array | None, b: Array | None, squares: Array, sign: int) -> Array 
     """Return the largest sums of squares in the history of a sum or a difference."""
     peaks = [peak for peak in (a, b, squares if sign < 0 else None) if peak is not None]
     return np.max(peaks, axis=0) if peaks else None
-
-
-def align_classes(a: Moments, b: Moments) -> tuple[Moments, Moments]:
-    """Give both the union of their classes: a class not seen has indicators of zero."""
-    assert a.classes is not None and b.classes is not None
-    if np.array_equal(a.classes, b.classes):
-        return a, b
-    if (a.classes.dtype.kind in "US") != (b.classes.dtype.kind in "US"):
-        raise ValueError(
-            f"Class labels of different kinds cannot be combined: {a.classes[:3]} and "
-            f"{b.classes[:3]}."
-        )
-    union = np.union1d(a.classes, b.classes)
-    return _spread_classes(a, union), _spread_classes(b, union)
-
-
-def _spread_classes(moments: Moments, union: Array) -> Moments:
-    assert moments.y_mean is not None and moments.yy is not None
-    assert moments.classes is not None
-    place = np.searchsorted(union, moments.classes)
-    k = len(union)
-    y_peak = None
-    if moments.y_peak is not None:
-        y_peak = np.zeros(k)
-        y_peak[place] = moments.y_peak
-    y_mean = np.zeros(k)
-    y_mean[place] = moments.y_mean
-    yy = np.zeros((k, k))
-    yy[np.ix_(place, place)] = moments.yy
-    if sp.issparse(moments.yx):
-        spread = sp.csr_array(
-            (np.ones(len(place)), (place, np.arange(len(place)))), shape=(k, len(place))
-        )
-        yx: Any = sp.csc_array(spread @ moments.yx)
-    else:
-        yx = np.zeros((k, moments.n_x))
-        yx[place] = moments.yx
-    return replace(
-        moments,
-        y_mean=y_mean,
-        yy=yy,
-        yx=yx,
-        y_peak=y_peak,
-        classes=union,
-        target_names=tuple(str(c) for c in union),
-    )
 
 
 def _check_contained(a: Moments, b: Moments, n: int, total: float) -> None:
@@ -229,5 +183,13 @@ def _check_remainder(
         return []
     before = a.x_peak if x else a.y_peak
     spread = squares > ROUNDING * eps * (squares if before is None else before)
-    lost = np.flatnonzero(spread & (after <= ROUNDING * eps * peak))
+    lost = np.flatnonzero(spread & (after <= ROUNDING * eps * peak) & ~_is_indicator(rest, x))
     return [f"{kind} {names[j]!r}" if names else f"{kind} {j}" for j in lost]
+
+
+def _is_indicator(moments: Moments, x: bool) -> Array:
+    """Tell which columns are of zeros and ones: one that is constant has no rows left, or all."""
+    variables = moments.x_variables if x else moments.y_variables
+    if variables is None:
+        return np.zeros(moments.n_x if x else moments.n_y, dtype=bool)
+    return np.array([column.kind in MAY_BE_ABSENT for column in variables.columns], dtype=bool)

@@ -1,6 +1,6 @@
 r"""The file of moments: documented, versioned, checked, and never unpickled.
 
-Layout, version 1::
+Layout, versions 1 and 2::
 
     b"projse-moments\n"          15 bytes: what this is
     uint32 little-endian          version of the layout
@@ -8,6 +8,10 @@ Layout, version 1::
     header                        JSON: scalars, names, and the list of arrays
     arrays                        one after the other, each in NumPy's .npy format
     sha256                        32 bytes, of everything before
+
+Version 2 has in its header also what an encoded table's columns are (``x_variables``,
+``y_variables``: names, and a variable, a kind and a key a column) and the plan that they were
+encoded by (``encoding``). Moments without them are written as version 1, which older readers know.
 
 An array is read with ``allow_pickle=False``; one that the list lacks is None, and one that a reader
 does not know is left. A sparse ``yx`` is kept as its three CSC arrays. What
@@ -34,12 +38,14 @@ from projse.atomic import Draft
 from projse.exceptions import MomentsFileError
 from projse.moments.check import check_moments
 from projse.moments.extremes import EXTREMES
+from projse.sources.variables import Column, Variables
 
 if TYPE_CHECKING:
     from projse.moments.sums import Moments
 
 MAGIC = b"projse-moments\n"
-VERSION = 1
+PLAIN_VERSION = 1
+VERSION = 2
 DIGEST_SIZE = hashlib.sha256().digest_size
 PREFIX = struct.Struct("<IQ")
 ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak", *EXTREMES)
@@ -92,9 +98,16 @@ def write_moments_to(raw: BinaryIO, moments: Moments) -> bytes:
         "shape": [moments.n_y, moments.n_x],
         "arrays": [name for name, _ in arrays],
     }
-    text = json.dumps(header).encode()
+    of_table = {
+        "x_variables": _plain(moments.x_variables),
+        "y_variables": _plain(moments.y_variables),
+        "encoding": moments.encoding,
+    }
+    is_plain = all(value is None for value in of_table.values())
+    text = json.dumps(header if is_plain else header | of_table).encode()
     file = _HashingWriter(raw)
-    file.write(MAGIC + PREFIX.pack(VERSION, len(text)) + text)
+    version = PLAIN_VERSION if is_plain else VERSION
+    file.write(MAGIC + PREFIX.pack(version, len(text)) + text)
     for _, value in arrays:
         np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
     digest = file.digest()
@@ -117,10 +130,10 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
     if len(content) < start + DIGEST_SIZE:
         raise MomentsFileError(f"{path} is damaged: it ends after {len(content)} bytes.")
     version, length = PREFIX.unpack(content[len(MAGIC) : start])
-    if version != VERSION:
+    if not PLAIN_VERSION <= version <= VERSION:
         raise MomentsFileError(
-            f"{path} has layout version {version}; this version of projse reads {VERSION}. "
-            "Upgrade projse."
+            f"{path} has layout version {version}; this version of projse reads {PLAIN_VERSION} "
+            f"to {VERSION}. Upgrade projse."
         )
     end = len(content) - DIGEST_SIZE
     if hashlib.sha256(memoryview(content)[:end]).digest() != content[end:]:
@@ -144,6 +157,9 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
             feature_names=_as_tuple(header["feature_names"]),
             target_names=_as_tuple(header["target_names"]),
             classes=parts.get("classes"),
+            x_variables=_variables(header.get("x_variables")),
+            y_variables=_variables(header.get("y_variables")),
+            encoding=header.get("encoding"),
             **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
         )
         check_moments(moments)
@@ -159,6 +175,18 @@ def _header(text: bytes) -> dict[str, Any]:
     if missing:
         raise ValueError(f"its header lacks {', '.join(sorted(missing))}")
     return dict(header)
+
+
+def _plain(variables: Variables | None) -> dict[str, Any] | None:
+    return None if variables is None else {"names": variables.names, "columns": variables.columns}
+
+
+def _variables(plain: Any) -> Variables | None:
+    """Undo :func:`_plain`; whether it makes sense is checked with the rest."""
+    if plain is None:
+        return None
+    columns = tuple(Column(*column) for column in plain["columns"])
+    return Variables(tuple(plain["names"]), columns)
 
 
 def _as_tuple(names: list[str] | None) -> tuple[str, ...] | None:

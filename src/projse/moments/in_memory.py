@@ -43,11 +43,15 @@ def moments_of(
         moments = _sparse_moments(rows.counted(), products)
     else:
         moments = _dense_moments(rows, products, n_jobs, batch_size, progress)
+    x, y = rows.x_variables, rows.y_variables
     return replace(
         moments,
-        feature_names=rows.feature_names,
-        target_names=rows.target_names,
+        feature_names=rows.feature_names if x is None else x.titles,
+        target_names=rows.target_names if y is None else y.titles,
         classes=rows.classes,
+        x_variables=x,
+        y_variables=y,
+        encoding=rows.encoding,
     )
 
 

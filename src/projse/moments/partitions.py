@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 
 from projse.engines.dask import DaskRows
 from projse.engines.reduction import Layout, Part, Reduction, RowsElsewhere, merge
-from projse.moments.combine import align_classes
+from projse.moments.align import aligned
 from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against, Cross, OwnProducts, taken_from
@@ -71,9 +71,8 @@ def partition_moments(
     for part in parts:
         if part.result is None:
             continue
-        if part.result.classes is not None:
-            assert total.result is not None
-            part = replace(part, result=align_classes(part.result, total.result)[0])
+        assert total.result is not None
+        part = replace(part, result=aligned(part.result, total.result)[0])
         out.append(options.finish(part))
     return out
 
@@ -142,7 +141,9 @@ class PartitionPass:
         if self.against is not None:
             rows = self.against(make_rows(X, None, weight, feature_names=names))
         else:
-            rows = make_rows(X, Y, weight, target_type=self.target_type, feature_names=names)
+            rows = make_rows(
+                X, Y, weight, target_type=self.target_type, feature_names=names, all_rows=False
+            )
             titles = self.layout.target_names
             if titles is not None and rows.classes is None and not self.many_labels:
                 rows = replace(rows, target_names=titles)

@@ -13,8 +13,9 @@ from sklearn.utils import check_array
 from projse.engines.dask import DaskRows
 from projse.moments.combine import combine
 from projse.parameters import check_pass_options
-from projse.sources.encode_targets import column_names, warn_many_classes
+from projse.sources.encode_targets import column_names
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
@@ -66,6 +67,12 @@ class Moments:
         Smallest and largest values, which tell variables that one or two rows make up. None where
         they are not known: they are taken in passes that sum ``xx``, and not of class indicators.
         Of a difference they are those of before: bounds.
+    x_variables, y_variables : Variables or None
+        Which variable each column belongs to, and as what, where rows of a table were encoded: a
+        category is a column a level. Sums go by it: a level that rows lack is 0 in them. None
+        where every column is a variable.
+    encoding : dict or None
+        How the rows were encoded, in plain values: moments add up where it is the same.
 
     Examples
     --------
@@ -99,6 +106,9 @@ class Moments:
     x_max: Array | None = None
     y_min: Array | None = None
     y_max: Array | None = None
+    x_variables: Variables | None = None
+    y_variables: Variables | None = None
+    encoding: dict[str, Any] | None = None
 
     @classmethod
     def from_arrays(
@@ -137,19 +147,18 @@ class Moments:
         """
         from projse.moments.in_memory import moments_of
         from projse.moments.partitions import moments_elsewhere
+        from projse.moments.whole_numbers import settle_targets
 
         check_pass_options(n_jobs, batch_size, with_xx)
         if is_dask(X, Y, sample_weight):
             options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
             remote = DaskRows.of(X, Y, sample_weight)
             moments = moments_elsewhere(remote, with_xx=with_xx, **options)
-            warn_many_classes(moments.classes, moments.n_samples, target_type, Y)
-            return moments
+            return settle_targets(moments, target_type, Y)
         refuse_non_numeric_columns(X)
         names = column_names(X)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
         rows = make_rows(X, Y, sample_weight, target_type=target_type, feature_names=names)
-        warn_many_classes(rows.classes, rows.n_samples, target_type, Y)
         return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
 
     @property

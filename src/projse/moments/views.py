@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.moments.align import with_columns
 from projse.moments.sparse_products import centred_yx
 from projse.moments.sums import Moments
 
@@ -44,45 +45,33 @@ def swapped(moments: Moments) -> Moments:
         x_max=moments.y_max,
         y_min=moments.x_min,
         y_max=moments.x_max,
+        x_variables=moments.y_variables,
+        y_variables=moments.x_variables,
+        encoding=moments.encoding,
     )
 
 
 def restricted(moments: Moments, x: Array, y: Array | None = None) -> Moments:
     """Keep some candidates, and some references (None: all), in the order given."""
-
-    def some(values: Any, indices: Any) -> Any:
-        return None if values is None else values[indices]
-
-    def names(values: tuple[str, ...] | None, indices: Array) -> tuple[str, ...] | None:
-        return None if values is None else tuple(values[j] for j in indices)
-
+    if moments.y_mean is not None:
+        moments = replace(moments, yx=centred_yx(moments))
     fewer = replace(
-        moments,
-        x_mean=moments.x_mean[x],
-        xx_diag=moments.xx_diag[x],
-        xx=some(moments.xx, np.ix_(x, x)),
-        feature_names=names(moments.feature_names, x),
-        x_peak=some(moments.x_peak, x),
-        x_min=some(moments.x_min, x),
-        x_max=some(moments.x_max, x),
+        with_columns(moments, "x", x),
+        feature_names=_some(moments.feature_names, x),
+        x_variables=None if moments.x_variables is None else moments.x_variables.restricted(x),
     )
-    if moments.y_mean is None:
+    if moments.y_mean is None or y is None:
         return fewer
-    fewer = replace(fewer, yx=centred_yx(moments)[:, x])
-    if y is None:
-        return fewer
-    assert moments.yy is not None
     return replace(
-        fewer,
-        y_mean=moments.y_mean[y],
-        yy=moments.yy[np.ix_(y, y)],
-        yx=fewer.yx[y],
-        target_names=names(moments.target_names, y),
+        with_columns(fewer, "y", y),
+        target_names=_some(moments.target_names, y),
+        y_variables=None if moments.y_variables is None else moments.y_variables.restricted(y),
         classes=None,
-        y_peak=some(moments.y_peak, y),
-        y_min=some(moments.y_min, y),
-        y_max=some(moments.y_max, y),
     )
+
+
+def _some(names: tuple[str, ...] | None, indices: Array) -> tuple[str, ...] | None:
+    return None if names is None else tuple(names[j] for j in indices)
 
 
 def second_moments(moments: Moments, center: bool) -> tuple[Array, Array, Array]:

@@ -95,6 +95,7 @@ def refuse_kernel(variables: Variables | None, spec: KernelSpec) -> None:
     widest = int(np.argmax(counts))
     given = "center_kernel=True" if spec.kernel == "linear" else f"kernel={spec.kernel!r}"
     raise ValueError(
-        f"groups need kernel='linear', not {given}: a kernel compares single columns, and "
-        f"{variables.names[widest]!r} has {counts[widest]}. Use kernel='linear', or no groups."
+        f"groups need kernel='linear', not {given} (and so do categories, dates, gaps, splines): "
+        f"a kernel compares single columns, and {variables.names[widest]!r} has {counts[widest]}. "
+        "Use kernel='linear', or no groups."
     )

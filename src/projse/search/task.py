@@ -6,14 +6,20 @@ resamples, folds and permutations share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projse.exceptions import ProductsMissingError
+from projse.kernels.combination import (
+    MIN_FREQUENCY,
+    bases_of_moments,
+    bases_of_rows,
+    merge_bases,
+)
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.routes import (
     FACTORED_COLUMNS,
@@ -76,6 +82,12 @@ class Task:
         Number of columns to select from.
     variables : Variables or None
         Of those columns, which the plan then counts and numbers; None: each is a variable.
+    encoded : Variables or None
+        Where a table was encoded: of the columns that came out, with the variables of the plan.
+    bases : mapping of int to ndarray
+        Combinations of those columns that count, of some variables.
+    min_frequency : int
+        Levels of fewer rows are pooled.
     solver : {"auto", "gram", "qr"}
     n_jobs, batch_size : int or None
         Of a pass over rows in memory.
@@ -88,6 +100,9 @@ class Task:
     solver: str = "auto"
     n_jobs: int | None = None
     batch_size: int | None = None
+    encoded: Variables | None = None
+    bases: Mapping[int, Array] = field(default_factory=dict)
+    min_frequency: int = MIN_FREQUENCY
 
     @classmethod
     def of(
@@ -122,25 +137,51 @@ class Task:
             first=getattr(p, "_first", None),
             significance=p.significance if p.n_features_to_select == "auto" else None,
         )
-        return cls(spec, plan, n_x, variables, p.solver, p.n_jobs, p.batch_size)
+        return cls(
+            *(spec, plan, n_x, variables, p.solver, p.n_jobs, p.batch_size),
+            min_frequency=p.min_frequency,
+        )
+
+    def of_columns(self, columns: Variables | None, bases: Mapping[int, Array]) -> Task:
+        """Go on with the columns that a table was encoded to.
+
+        Parameters
+        ----------
+        columns : Variables or None
+            Whose variables are the columns of the table; None: nothing was encoded.
+        bases : mapping of int to ndarray
+            Of those variables.
+        """
+        if columns is None:
+            return self
+        if self.variables is not None:
+            bases = merge_bases(bases, columns, self.variables)
+            columns = columns.grouped(self.variables)
+        refuse_kernel(columns, self.spec)
+        return replace(self, n_x=len(columns.columns), encoded=columns, bases=bases)
+
+    @property
+    def parts(self) -> Variables | None:
+        """Variables of the columns that the rows have; None: each column is one."""
+        return self.variables if self.encoded is None else self.encoded
 
     @property
     def is_grouped(self) -> bool:
         """Whether a variable is anything but a column."""
-        return self.variables is not None and not self.variables.are_columns
+        return self.parts is not None and (bool(self.bases) or not self.parts.are_columns)
 
     @property
     def n_variables(self) -> int:
         """Number of variables to select from."""
-        return self.n_x if self.variables is None else self.variables.n
+        return self.n_x if self.parts is None else self.parts.n
 
     def columns_of(self, picks: Sequence[int]) -> tuple[Array, Array]:
         """Return the columns of picks, one pick after the other, and where each of them ends."""
         indices = np.asarray(picks, dtype=np.intp)
-        if self.variables is None:
+        if self.parts is None:
             return indices, np.arange(1, len(indices) + 1)
-        sizes = np.bincount(self.variables.of_column, minlength=self.variables.n)[indices]
-        return self.variables.columns_of(indices), np.cumsum(sizes)
+        sizes = np.bincount(self.parts.of_column, minlength=self.parts.n)[indices]
+        return self.parts.columns_of(indices), np.cumsum(sizes)
 
     @property
     def products(self) -> ProductsNeeded:
@@ -195,9 +236,9 @@ class Task:
 
     def by_variables(self, gram: FeatureGram) -> FeatureGram:
         """Turn kernel matrices of columns into those that the search of variables goes by."""
-        if self.variables is None or not self.is_grouped:
+        if self.parts is None or not self.is_grouped:
             return gram
-        return WhitenedGram(gram, self.variables, one_view=self.plan.one_view)
+        return WhitenedGram(gram, self.parts, self.bases, one_view=self.plan.one_view)
 
     @property
     def _needs_whole_reference(self) -> bool:
@@ -232,6 +273,10 @@ class Task:
         Where all candidates or all references are constant, that is an error, or nothing is
         selected if they ``may_be_constant``.
         """
+        if rows.x_variables is not None and self.encoded is None:
+            options: Any = {"n_covariates": n_covariates, "may_be_constant": may_be_constant}
+            bases = bases_of_rows(rows, self.min_frequency)
+            return self.of_columns(rows.x_variables, bases).on_rows(rows, phase=phase, **options)
         route = self.route(rows, n_covariates=n_covariates, progress=phase("rows"))
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         n_rows = int(np.count_nonzero(w))
@@ -267,6 +312,12 @@ class Task:
         may_be_constant : bool
             As in :meth:`on_rows`.
         """
+        if moments.x_variables is not None and self.encoded is None:
+            bases = bases_of_moments(moments, self.min_frequency)
+            task = self.of_columns(moments.x_variables, bases)
+            return task.on_moments(
+                moments, cross=cross, provisional=provisional, may_be_constant=may_be_constant
+            )
         if moments.xx is None and (cross is None or self.products.all_needed):
             self._refuse_lack(moments)
         gram = from_moments(

@@ -26,6 +26,13 @@ MAY_BE_ABSENT = ("level", "gap")
 """Rows without such a column have 0 in it: batches need not have seen the same levels and gaps."""
 
 
+MAX_LEVELS = 1000
+"""A category of more levels looks like an identifier, and is dropped."""
+
+GROUPED = "\x1f"
+"""Between the name of a column and its key, where the column belongs to a group of the user's."""
+
+
 class Column(NamedTuple):
     """A column of the rows: the variable that it belongs to, what it is, and which of those."""
 
@@ -79,7 +86,44 @@ class Variables:
         """Let the variables be columns of the variables of ``groups``."""
         outer = groups.of_column
         columns = tuple(
-            Column(int(outer[c.variable]), c.kind, f"{self.names[c.variable]}\x1f{c.key}")
+            Column(int(outer[c.variable]), c.kind, f"{self.names[c.variable]}{GROUPED}{c.key}")
             for c in self.columns
         )
         return Variables(groups.names, columns)
+
+    def restricted(self, columns: Sequence[int] | Array) -> Variables:
+        """Keep some columns, in the order given, and all names."""
+        return Variables(self.names, tuple(self.columns[j] for j in columns))
+
+    @cached_property
+    def titles(self) -> tuple[str, ...]:
+        """Names of the columns, all different and all printable: ``age``, ``city=Oslo``."""
+        taken: set[str] = set()
+        titles = []
+        for column in self.columns:
+            plain = title = _printable(_title(self.names[column.variable], column))
+            n = 1
+            while title in taken:
+                n += 1
+                title = f"{plain} ({n})"
+            taken.add(title)
+            titles.append(title)
+        return tuple(titles)
+
+
+def _title(name: str, column: Column) -> str:
+    key = column.key
+    if GROUPED in key:
+        name, key = key.split(GROUPED, 1)
+    if column.kind in ("value", "dropped"):
+        return name
+    if column.kind == "level":
+        return f"{name}={key}"
+    return f"{name} ({column.kind} {key})" if key else f"{name} ({column.kind})"
+
+
+def _printable(text: str) -> str:
+    """Write out what a terminal would act on, or could not show."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
