@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "DatasetError",
     "DatasetMissingError",
+    "IdentifierWarning",
     "ManyClassesWarning",
     "MomentsFileError",
     "NothingPredictsWarning",
@@ -52,6 +53,10 @@ class OrderedRowsWarning(UserWarning):
 
 class ManyClassesWarning(UserWarning):
     """Whole numbers with many distinct values were taken for class labels."""
+
+
+class IdentifierWarning(UserWarning):
+    """A category has (nearly) a level of its own in every row: it is left out."""
 
 
 class MomentsFileError(ValueError):

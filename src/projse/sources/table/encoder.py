@@ -1,0 +1,232 @@
+"""From tables to rows of raw columns, the same for every batch.
+
+A first look fixes what must not change from batch to batch (fills, knots, the origin of dates);
+levels and gaps need not be known in advance, since moments of batches with different levels add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse.exceptions import IdentifierWarning
+from projse.parameters import one_of
+from projse.sources.table.blocks import Block, block_of, gaps_of
+from projse.sources.table.frame import Frame
+from projse.sources.table.kinds import MISSING, kinds_of, listed
+from projse.sources.table.plan import ColumnPlan, plan_of
+from projse.sources.variables import Column, Variables
+from projse.warn import warn_caller
+
+Array = NDArray[Any]
+
+LOOK_ROWS = 100_000
+"""Rows of a first look: the first ones, in memory and in files alike."""
+
+MAX_LEVELS = 1000
+"""A category with more levels than this is taken for an identifier."""
+
+BASES = ("linear", "spline")
+
+SPARSE_COLUMNS = 8
+"""Rows are sparse where they have at least so many times as many columns as entries."""
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """A plan for each column of a table.
+
+    Make one with :meth:`look`. It is plain data: see :meth:`to_dict`.
+
+    Attributes
+    ----------
+    names : tuple of str or None
+        Of the columns; batches with names may have them in any order, and others besides.
+    plans : tuple of ColumnPlan
+    missing : {"refuse", "drop", "indicator", "mean"}
+        Gaps are refused; their rows are to be left out (see :meth:`gaps`) before :meth:`encode`; or
+        they get a column of their own, from which the subspace is made once all moments are known.
+    basis : {"linear", "spline"}
+    label : str
+        What messages call the table.
+    """
+
+    names: tuple[str, ...] | None
+    plans: tuple[ColumnPlan, ...]
+    missing: str = "refuse"
+    basis: str = "linear"
+    label: str = "X"
+
+    @classmethod
+    def look(
+        cls,
+        table: Any,
+        *,
+        categorical_features: Any = "from_dtype",
+        missing: str = "refuse",
+        basis: str = "linear",
+        label: str = "X",
+        max_levels: int | None = MAX_LEVELS,
+    ) -> TableEncoder:
+        """Look at the first rows of a table.
+
+        Parameters
+        ----------
+        table : data frame, Arrow table or record batch, or array of shape (n, p)
+            Only the first ``LOOK_ROWS`` rows are looked at.
+        categorical_features : "from_dtype", None, or array-like of str, int or bool
+            Columns that are categories whatever they hold.
+        missing : {"refuse", "drop", "indicator", "mean"}
+        basis : {"linear", "spline"}
+            What a number becomes: itself, or a small spline basis.
+        label : str
+        max_levels : int or None
+            A category with more levels is an identifier: it is warned about and left out. None:
+            never (targets may have any number of classes).
+        """
+        one_of("missing", missing, MISSING)
+        one_of("basis", basis, BASES)
+        frame = Frame.of(table, label)
+        kinds = kinds_of(frame, categorical_features)
+        first = frame.rows(0, LOOK_ROWS)
+        plans = tuple(
+            plan_of(first.column(j), kind, basis, max_levels) for j, kind in enumerate(kinds)
+        )
+        dropped = [frame.title(j) for j, plan in enumerate(plans) if plan.kind == "identifier"]
+        if dropped:
+            plural = len(dropped) > 1
+            warn_caller(
+                f"Column{'s' * plural} {listed(dropped)} of {label} "
+                f"{'look like identifiers' if plural else 'looks like an identifier'} (a level of "
+                f"its own in every row, or more than {max_levels} levels) and will not be "
+                "selected; leave such columns out, or merge levels first.",
+                IdentifierWarning,
+            )
+        return cls(frame.names, plans, missing, basis, label)
+
+    @property
+    def variable_names(self) -> tuple[str, ...]:
+        """Names of the variables: of the columns, or x0, x1, … where they have none."""
+        return self.names or tuple(f"x{j}" for j in range(len(self.plans)))
+
+    def gaps(self, table: Any) -> NDArray[np.bool_]:
+        """Mark the rows of a batch in which a value is missing."""
+        frame, columns = self._columns(table)
+        marked = np.zeros(frame.shape[0], dtype=bool)
+        for j, plan in zip(columns, self.plans, strict=True):
+            marked |= self._read(gaps_of, frame, j, plan)
+        return marked
+
+    def encode(self, table: Any) -> tuple[Any, Variables]:
+        """Encode a batch.
+
+        Returns
+        -------
+        rows : ndarray or csr_array of shape (n, n_columns)
+            Sparse where levels dominate. Float32 where all columns are numbers in float32.
+        variables : Variables
+            What the columns are: levels and gaps of this batch only, levels sorted by key.
+        """
+        frame, columns = self._columns(table)
+        blocks = [
+            self._read(block_of, frame, j, plan)
+            for j, plan in zip(columns, self.plans, strict=True)
+        ]
+        if self.missing in ("refuse", "drop"):
+            self._refuse_gaps(blocks)
+        what = tuple(Column(v, *w) for v, block in enumerate(blocks) for w in block.what)
+        return _assemble(blocks, frame.shape[0]), Variables(self.variable_names, what)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values for JSON."""
+        return {
+            "names": None if self.names is None else list(self.names),
+            "plans": [plan.as_dict() for plan in self.plans],
+            "missing": self.missing,
+            "basis": self.basis,
+            "label": self.label,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: dict[str, Any]) -> TableEncoder:
+        """Undo :meth:`to_dict`."""
+        names = None if plain["names"] is None else tuple(plain["names"])
+        plans = tuple(ColumnPlan.from_dict(plan) for plan in plain["plans"])
+        return cls(names, plans, plain["missing"], plain["basis"], plain["label"])
+
+    def _columns(self, table: Any) -> tuple[Frame, list[int]]:
+        """Find the columns of a batch: by name, or by place where there are no names."""
+        frame = Frame.of(table, self.label)
+        if self.names is None or frame.names is None:
+            if frame.shape[1] != len(self.plans):
+                raise ValueError(
+                    f"{self.label} has {frame.shape[1]} columns, but had {len(self.plans)} at the "
+                    "first look; pass the same columns."
+                )
+            return frame, list(range(len(self.plans)))
+        places = {name: j for j, name in enumerate(frame.names)}
+        lacking = [repr(name) for name in self.names if name not in places]
+        if lacking:
+            raise ValueError(
+                f"{self.label} lacks {listed(lacking)}, which the first rows had; pass the same "
+                "columns."
+            )
+        return frame, [places[name] for name in self.names]
+
+    def _read(self, how: Any, frame: Frame, j: int, plan: ColumnPlan) -> Any:
+        try:
+            return how(frame.column(j), plan)
+        except (TypeError, ValueError) as error:
+            raise ValueError(
+                f"Column {frame.title(j)} of {self.label}, a {plan.kind} in the first rows, holds "
+                f"other values ({error}); mend them, or declare the column as categorical "
+                "(categorical_features)."
+            ) from error
+
+    def _refuse_gaps(self, blocks: list[Block]) -> None:
+        names = self.variable_names
+        found = [f"{names[v]!r} ({b.n_gaps})" for v, b in enumerate(blocks) if b.n_gaps]
+        if found:
+            raise ValueError(
+                f"Input {self.label} contains NaN or other gaps, in column{'s' * (len(found) > 1)} "
+                f"{listed(found)}. Say missing='drop' to leave such rows out, 'indicator' to give "
+                "gaps a column of their own, or 'mean' to fill them with the mean."
+            )
+
+
+def _assemble(blocks: list[Block], n: int) -> Any:
+    """Put blocks side by side: dense, or CSR with the columns of each row in order."""
+    entries = sum(1 if b.values is None else b.values.shape[1] for b in blocks)
+    widths = [len(b.what) for b in blocks]
+    starts = np.concatenate([[0], np.cumsum(widths)])
+    p = int(starts[-1])
+    numbers = [b.values.dtype for b in blocks if b.values is not None]
+    dtype = np.result_type(*numbers) if len(numbers) == len(blocks) else np.dtype(np.float64)
+    if p < SPARSE_COLUMNS * entries:
+        out = np.zeros((n, p), dtype=dtype)
+        for block, start in zip(blocks, starts[:-1], strict=True):
+            if block.values is None:
+                out[np.arange(n), start + block.codes] = 1.0
+            else:
+                out[:, start : start + len(block.what)] = block.values
+        return out
+    data = np.ones((n, entries))
+    indices = np.empty((n, entries), dtype=np.int32)
+    at = 0
+    for block, start in zip(blocks, starts[:-1], strict=True):
+        if block.values is None:
+            indices[:, at] = start + block.codes
+            at += 1
+        else:
+            width = block.values.shape[1]
+            data[:, at : at + width] = block.values
+            indices[:, at : at + width] = np.arange(start, start + width)
+            at += width
+    indptr = np.arange(0, n * entries + 1, entries)
+    rows = sp.csr_array((data.ravel(), indices.ravel(), indptr), shape=(n, p))
+    rows.eliminate_zeros()
+    return rows

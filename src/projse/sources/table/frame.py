@@ -1,0 +1,100 @@
+"""One face for all tables: columns by name or place, slices and choices of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Columns of a data frame (through narwhals) or of a two-dimensional array.
+
+    Attributes
+    ----------
+    data : narwhals.DataFrame or ndarray
+    label : str
+        What messages call the table.
+    """
+
+    data: Any
+    label: str = "X"
+
+    @classmethod
+    def of(cls, table: Any, label: str = "X") -> Frame:
+        """Wrap a frame, a series, an Arrow table or record batch, or an array."""
+        if isinstance(table, cls):
+            return table
+        if isinstance(table, np.ndarray) or sp.issparse(table):
+            return cls(_two_dimensional(table, label), label)
+        native = _table_of_batch(table)
+        try:
+            data = nw.from_native(native, eager_only=True, allow_series=True)
+        except TypeError:
+            return cls(_two_dimensional(np.asarray(table, dtype=object), label), label)
+        except nw.exceptions.DuplicateError as error:
+            raise ValueError(f"{label} has several columns of one name; rename them.") from error
+        return cls(data.to_frame() if isinstance(data, nw.Series) else data, label)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.data.shape
+
+    @cached_property
+    def names(self) -> tuple[str, ...] | None:
+        """Names of the columns, where all of them are strings."""
+        if isinstance(self.data, np.ndarray):
+            return None
+        names = tuple(self.data.columns)
+        return names if all(isinstance(name, str) for name in names) else None
+
+    def title(self, j: int) -> str:
+        """Return what messages call a column."""
+        return repr(self.names[j]) if self.names else str(j)
+
+    def column(self, j: int) -> Any:
+        """Return a narwhals series or a one-dimensional array."""
+        if isinstance(self.data, np.ndarray):
+            return self.data[:, j]
+        return self.data.get_column(self.data.columns[j])
+
+    def rows(self, start: int, stop: int) -> Frame:
+        """Keep a slice of rows."""
+        return Frame(self.data[start:stop], self.label)
+
+    def take(self, mask: NDArray[np.bool_]) -> Frame:
+        """Keep the rows that are marked."""
+        if isinstance(self.data, np.ndarray):
+            return Frame(self.data[mask], self.label)
+        return Frame(self.data[np.flatnonzero(mask)], self.label)
+
+
+def _table_of_batch(table: Any) -> Any:
+    """Make an Arrow table of a record batch, which narwhals does not take."""
+    if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "to_struct_array"):
+        import pyarrow as pa
+
+        return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+    return table
+
+
+def _two_dimensional(array: Any, label: str) -> Array:
+    if sp.issparse(array):
+        raise ValueError(
+            f"{label} is sparse: its columns are numbers without gaps; use a dense array or a data "
+            "frame for categories, gaps and splines."
+        )
+    if array.ndim == 1:
+        array = array.reshape(-1, 1)
+    if array.ndim != 2:
+        raise ValueError(f"{label} must have one or two dimensions, not {array.ndim}.")
+    return array
