@@ -1,0 +1,162 @@
+"""What the subspace of a variable is, as combinations of its raw columns, read off moments.
+
+Rows are encoded without a look ahead: every level, every gap and every cycle has a column. Which
+levels are too rare to stand alone, what the mean of a number with gaps is, and which cycles the
+dates cover is known once all rows were summed, and is a linear map of the columns. So streams,
+clusters and memory come to the same subspaces from one pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.moments.counts import rows_that_count
+from projse.sources.table.encoder import MAX_LEVELS
+from projse.sources.table.plan import PERIODS, ColumnPlan
+from projse.sources.variables import Variables
+
+Array = NDArray[Any]
+
+
+def bases_of(
+    variables: Variables,
+    plans: Sequence[ColumnPlan],
+    mean: Array,
+    *,
+    sum_weights: float,
+    n_rows: int,
+    x_min: Array | None = None,
+    x_max: Array | None = None,
+    missing: str = "indicator",
+    min_frequency: int = 1,
+    max_levels: int | None = MAX_LEVELS,
+) -> dict[int, Array]:
+    """Return the bases of those variables whose subspace is not all of their columns.
+
+    Parameters
+    ----------
+    variables : Variables
+        Of raw columns, as an encoder makes them.
+    plans : sequence of ColumnPlan, one a variable
+    mean : ndarray of shape (n_columns,)
+        Weighted means of the columns.
+    sum_weights : float
+    n_rows : int
+        Rows of non-zero weight. Weights count as rows, unless their sum is less than half of it.
+    x_min, x_max : ndarray of shape (n_columns,) or None
+        Extremes, for the span of dates; None: that of the first look.
+    missing : str
+        "mean" fills gaps of numbers and dates with the mean of what is there; else a gap is a
+        dimension of its own.
+    min_frequency : int
+        Levels of fewer rows (a gap of a category is a level) are pooled; gaps of a number in fewer
+        rows are filled with the mean.
+    max_levels : int or None
+        A category of more levels has no subspace: it is an identifier.
+
+    Returns
+    -------
+    dict of int to ndarray of shape (columns of the variable, dimensions)
+        In the order of ``variables.columns_of``. The subspace is spanned by columns @ basis.
+    """
+    total = float(rows_that_count(sum_weights, n_rows))
+    # From means: half a row of slack for rounding, below.
+    counts = total * np.asarray(mean, dtype=np.float64)
+    order = np.argsort(variables.of_column, kind="stable")
+    sizes = np.bincount(variables.of_column, minlength=variables.n)
+    bases: dict[int, Array] = {}
+    for v, columns in enumerate(np.split(order, np.cumsum(sizes)[:-1])):
+        kinds = [variables.columns[j].kind for j in columns]
+        if "level" in kinds or kinds == ["gap"]:
+            identifies = max_levels is not None and kinds.count("level") > max_levels
+            basis = np.zeros((len(columns), 0))
+            if not identifies:
+                basis = _levels(counts[columns], min_frequency)
+        elif "gap" in kinds or "cycle" in kinds:
+            few = "gap" in kinds and counts[columns[kinds.index("gap")]] < min_frequency - 0.5
+            basis = _numbers(
+                [variables.columns[j] for j in columns],
+                plans[v],
+                counts[columns] / total,
+                None if x_min is None or x_max is None else (x_max - x_min)[columns],
+                fill="gap" in kinds and (few or missing == "mean"),
+            )
+        else:
+            continue
+        if basis.shape[0] != basis.shape[1] or not np.array_equal(basis, np.eye(len(columns))):
+            bases[v] = basis
+    return bases
+
+
+def _levels(counts: Array, min_frequency: int) -> Array:
+    """Pool the rare levels: one column a frequent level, and one for all others."""
+    n = len(counts)
+    rare = counts < min_frequency - 0.5
+    if np.count_nonzero(rare) < 2:
+        return np.eye(n)
+    return np.concatenate([np.eye(n)[:, ~rare], rare[:, None].astype(np.float64)], axis=1)
+
+
+def _numbers(
+    columns: Sequence[Any], plan: ColumnPlan, mean: Array, span: Array | None, *, fill: bool
+) -> Array:
+    """Leave out cycles that the span does not cover twice; fill gaps with the mean if asked to."""
+    kinds = [column.kind for column in columns]
+    seconds = plan.span
+    if span is not None and "trend" in kinds:
+        seconds = float(span[kinds.index("trend")]) * plan.scale
+    kept = [
+        k
+        for k, column in enumerate(columns)
+        if column.kind != "cycle" or 2 * PERIODS[column.key.split(":")[0]] <= seconds
+    ]
+    basis = np.eye(len(columns))[:, kept]
+    if not fill:
+        return basis
+    gap = kinds.index("gap")
+    observed = 1.0 - mean[gap]
+    for place, k in enumerate(kept):
+        if k == gap or observed <= 0:
+            continue
+        # Only the value of a number stands at something else than 0 where there is none.
+        at_gaps = plan.fill if kinds[k] == "value" else 0.0
+        basis[gap, place] = (mean[k] - at_gaps * mean[gap]) / observed - at_gaps
+    return np.delete(basis, kept.index(gap), axis=1)
+
+
+def merge_bases(
+    bases: Mapping[int, Array], variables: Variables, groups: Variables
+) -> dict[int, Array]:
+    """Return the bases of groups of variables: those of their variables, side by side.
+
+    Parameters
+    ----------
+    bases : mapping
+        Of :func:`bases_of`, for ``variables``.
+    variables : Variables
+    groups : Variables
+        Whose columns are the variables.
+
+    Returns
+    -------
+    dict, in the order of the columns of ``variables.grouped(groups)``
+    """
+    merged: dict[int, Array] = {}
+    for g in range(groups.n):
+        inner = groups.columns_of(g)
+        if not any(int(v) in bases for v in inner):
+            continue
+        columns = np.sort(variables.columns_of(inner))
+        parts = []
+        for v in inner:
+            own = variables.columns_of(v)
+            basis = bases.get(int(v), np.eye(len(own)))
+            part = np.zeros((len(columns), basis.shape[1]))
+            part[np.searchsorted(columns, own)] = basis
+            parts.append(part)
+        merged[g] = np.concatenate(parts, axis=1)
+    return merged

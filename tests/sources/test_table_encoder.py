@@ -1,0 +1,236 @@
+"""The encoder: honest columns, the same for every kind of frame and every cut into batches."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from sklearn.preprocessing import SplineTransformer
+
+from projse.exceptions import IdentifierWarning
+from projse.sources.table import Frame, TableEncoder
+
+
+def mixed(seed: int, n: int = 400) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    when = np.datetime64("2021-03-01T00:00") + rng.integers(0, 60 * 24 * 900, n).astype("m8[m]")
+    return pd.DataFrame(
+        {
+            "number": rng.normal(size=n),
+            "gappy": np.where(rng.random(n) < 0.1, np.nan, rng.exponential(size=n)),
+            "city": rng.choice(["Oslo", "Bergen", "3", "a\x00b\n"], n),
+            "sex": pd.Categorical(np.where(rng.random(n) < 0.1, None, rng.choice(["f", "m"], n))),
+            "smokes": rng.random(n) < 0.3,
+            "when": when,
+            "code": rng.integers(0, 4, n),
+        }
+    )
+
+
+def as_polars(frame: pd.DataFrame) -> pl.DataFrame:
+    return pl.from_arrow(pa.Table.from_pandas(frame, preserve_index=False))
+
+
+def as_objects(frame: pd.DataFrame) -> np.ndarray:
+    columns = [list(frame[name]) for name in frame]
+    return np.array(list(zip(*columns, strict=True)), dtype=object)
+
+
+def dense(rows: np.ndarray | sp.csr_array) -> np.ndarray:
+    return rows.toarray() if sp.issparse(rows) else rows
+
+
+FRAMES = {
+    "polars": as_polars,
+    "arrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+    "batch": lambda frame: pa.RecordBatch.from_pandas(frame, preserve_index=False),
+    "objects": as_objects,
+}
+
+
+@pytest.mark.parametrize("form", FRAMES)
+@pytest.mark.parametrize("basis", ["linear", "spline"])
+def test_every_kind_of_frame_gives_the_same_columns(seed: int, form: str, basis: str) -> None:
+    frame = mixed(seed)
+    other = FRAMES[form](frame)
+    options = {"categorical_features": [6], "missing": "indicator", "basis": basis}
+    rows, variables = TableEncoder.look(frame, **options).encode(frame)
+    encoder = TableEncoder.look(other, **options)
+    same_rows, same_variables = encoder.encode(other)
+    assert same_variables.columns == variables.columns
+    np.testing.assert_allclose(dense(same_rows), dense(rows), rtol=0, atol=1e-12)
+    assert np.array_equal(encoder.gaps(other), frame.isna().any(axis=1).to_numpy())
+
+
+def test_columns_are_those_that_pandas_and_sklearn_make(seed: int) -> None:
+    frame = mixed(seed)
+    encoder = TableEncoder.look(frame, missing="indicator", basis="spline")
+    rows, variables = encoder.encode(frame)
+
+    def columns(name: str) -> np.ndarray:
+        return dense(rows)[:, variables.columns_of(list(frame).index(name))]
+
+    knots = np.quantile(frame["number"], np.linspace(0, 1, 5))[:, None]
+    splines = SplineTransformer(knots=knots, extrapolation="constant", include_bias=False)
+    honest = splines.fit_transform(frame[["number"]].to_numpy())
+    np.testing.assert_allclose(columns("number"), honest, atol=1e-12)
+    for name in ("city", "sex"):
+        honest = pd.get_dummies(frame[name], dummy_na=name == "sex").to_numpy(dtype=float)
+        assert np.array_equal(columns(name), honest)
+    gappy = columns("gappy")
+    assert np.array_equal(gappy[:, -1], frame["gappy"].isna())
+    assert not gappy[frame["gappy"].isna(), :-1].any()
+    day = frame["when"].dt.hour / 24 + frame["when"].dt.minute / 1440
+    np.testing.assert_allclose(columns("when")[:, -2], np.sin(2 * np.pi * day), atol=1e-9)
+    hours = (frame["when"] - frame["when"].min()) / pd.Timedelta(hours=1)
+    assert np.corrcoef(columns("when")[:, 0], hours)[0, 1] == pytest.approx(1)
+
+
+def test_batches_add_up_to_the_whole_whatever_levels_they_hold(seed: int) -> None:
+    frame = mixed(seed).sort_values("city", ignore_index=True)
+    encoder = TableEncoder.look(frame, missing="indicator")
+    encoder = TableEncoder.from_dict(json.loads(json.dumps(encoder.to_dict())))
+    rows, variables = encoder.encode(frame)
+    for start in range(0, 400, 50):
+        part, here = encoder.encode(Frame.of(frame).rows(start, start + 50))
+        places = [variables.columns.index(column) for column in here.columns]
+        assert places == sorted(places)
+        whole = dense(rows)[start : start + 50]
+        np.testing.assert_allclose(dense(part), whole[:, places])
+        left = np.delete(whole, places, axis=1)
+        assert not left.any()
+
+
+def test_many_levels_make_sparse_rows_and_float32_stays(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"x": rng.normal(size=999), "k": rng.integers(0, 300, 999).astype(str)})
+    rows, variables = TableEncoder.look(frame).encode(frame)
+    assert sp.issparse(rows)
+    assert rows.has_canonical_format
+    assert rows.nnz == 2 * 999
+    assert len(variables.columns) == rows.shape[1] == 1 + frame["k"].nunique()
+    numbers = frame[["x"]].astype(np.float32)
+    assert TableEncoder.look(numbers).encode(numbers)[0].dtype == np.float32
+    mixed_size = numbers.assign(y=1.0)
+    assert TableEncoder.look(mixed_size).encode(mixed_size)[0].dtype == np.float64
+
+
+@pytest.mark.parametrize(("distinct", "width"), [(2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (9, 6)])
+def test_few_distinct_values_make_few_spline_columns(distinct: int, width: int) -> None:
+    values = np.repeat(np.arange(distinct, dtype=float) ** 2, 7)
+    rows, _ = TableEncoder.look(values, basis="spline").encode(values)
+    assert rows.shape[1] == width
+    # As many dimensions beside the constant as there are columns: none is wasted.
+    assert np.linalg.matrix_rank(rows - rows.mean(axis=0)) == width
+
+
+def test_a_value_that_is_nearly_always_the_same_still_has_a_basis(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random(500) < 0.9, 0.0, rng.exponential(size=500))
+    rows, _ = TableEncoder.look(values, basis="spline").encode(values)
+    assert np.isfinite(rows).all()
+    assert np.linalg.matrix_rank(rows - rows.mean(axis=0)) == 6
+
+
+def test_beyond_the_first_look_splines_are_constant() -> None:
+    look = np.arange(10.0)
+    encoder = TableEncoder.look(look, basis="spline")
+    rows, _ = encoder.encode(np.array([-5.0, 0.0, 9.0, 1e6]))
+    np.testing.assert_allclose(rows[[0, 3]], rows[[1, 2]], atol=1e-12)
+
+
+def test_integers_next_to_gaps_have_the_keys_of_integers() -> None:
+    whole, gappy = pd.DataFrame({"k": [1, 2, 2]}), pd.DataFrame({"k": [1, np.nan, 2]})
+    encoder = TableEncoder.look(whole, categorical_features=["k"], missing="indicator")
+    assert [c.key for c in encoder.encode(whole)[1].columns] == ["1", "2"]
+    assert [tuple(c)[1:] for c in encoder.encode(gappy)[1].columns] == [
+        ("level", "1"),
+        ("level", "2"),
+        ("gap", ""),
+    ]
+
+
+def test_local_time_counts_and_dates_of_whole_days_have_no_day() -> None:
+    times = pd.date_range("2024-01-01", periods=50, freq="6h", tz="Europe/Oslo")
+    local = pd.DataFrame({"t": times.tz_localize(None)})
+    rows, _ = TableEncoder.look(pd.DataFrame({"t": times})).encode(pd.DataFrame({"t": times}))
+    np.testing.assert_allclose(rows, TableEncoder.look(local).encode(local)[0])
+    days = pd.DataFrame({"t": pd.date_range("2024-01-01", periods=50, freq="D")})
+    keys = [column.key for column in TableEncoder.look(days).encode(days)[1].columns]
+    assert keys == ["", "year:sin", "year:cos", "week:sin", "week:cos"]
+
+
+def test_batches_may_have_their_columns_in_another_order(seed: int) -> None:
+    frame = mixed(seed)
+    encoder = TableEncoder.look(frame, missing="indicator")
+    turned = frame[frame.columns[::-1]].assign(more=1)
+    np.testing.assert_array_equal(encoder.encode(turned)[0], encoder.encode(frame)[0])
+    with pytest.raises(ValueError, match="X lacks 'city'"):
+        encoder.encode(frame.drop(columns="city"))
+
+
+def test_identifiers_are_left_out_with_a_warning(seed: int) -> None:
+    n = 2500
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {"id": [f"p{i}" for i in range(n)], "many": rng.integers(0, 2000, n).astype(str)}
+    )
+    with pytest.warns(IdentifierWarning, match="'id', 'many' of X look like identifiers"):
+        encoder = TableEncoder.look(frame)
+    rows, variables = encoder.encode(frame)
+    assert [column.kind for column in variables.columns] == ["dropped", "dropped"]
+    assert not rows.any()
+    assert TableEncoder.look(frame, max_levels=None).plans[0].kind == "category"
+
+
+def test_gaps_are_refused_with_the_words_that_help(seed: int) -> None:
+    frame = mixed(seed)
+    for missing in ("refuse", "drop"):
+        encoder = TableEncoder.look(frame, missing=missing)
+        n = frame["gappy"].isna().sum()
+        with pytest.raises(ValueError, match=rf"'gappy' \({n}\).*'drop'.*'indicator'.*'mean'"):
+            encoder.encode(frame)
+    kept = Frame.of(frame).take(~encoder.gaps(frame))
+    assert encoder.encode(kept)[0].shape[0] == len(frame.dropna())
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (pd.Series([1, "a", 2.5], dtype=object), r"'c' of X mixes types: 1 \(int\) and 'a' \(str"),
+        (pd.Series([[1], [2, 3]], dtype=object), r"'c' of X holds \[1\] \(list\)"),
+        (pd.Series([b"a", b"b"], dtype=object), r"'c' of X holds b'a' \(bytes\)"),
+        (pd.Series([1j, 2j]), "'c' of X holds complex128"),
+        (pd.Series([1.0, np.inf]), r"'c' of X.*infinity in 1 rows"),
+        (pl.Series([[1], [2]]), "'c' of X holds List"),
+    ],
+)
+def test_columns_that_are_nothing_known_are_refused(values: object, message: str) -> None:
+    make = pl.DataFrame if isinstance(values, pl.Series) else pd.DataFrame
+    frame = make({"c": values})
+    with pytest.raises(ValueError, match=message):
+        TableEncoder.look(frame).encode(frame)
+
+
+def test_a_later_batch_of_another_kind_is_refused() -> None:
+    encoder = TableEncoder.look(pd.DataFrame({"c": [1.0, 2.0]}), missing="indicator")
+    with pytest.raises(ValueError, match="'c' of X, a number in the first rows"):
+        encoder.encode(pd.DataFrame({"c": ["a", "b"]}))
+    rows, _ = encoder.encode(pd.DataFrame({"c": [None, None]}))
+    assert np.array_equal(rows, [[1.5, 1], [1.5, 1]])
+
+
+def test_a_mask_or_names_or_places_declare_categories() -> None:
+    frame = pd.DataFrame({"a": [1, 2], "b": [3, 4]})
+    for given in (["b"], [1], [False, True], np.array([False, True])):
+        encoder = TableEncoder.look(frame, categorical_features=given)
+        assert [plan.kind for plan in encoder.plans] == ["number", "category"]
+    with pytest.raises(ValueError, match="mask of 3 columns"):
+        TableEncoder.look(frame, categorical_features=[True, False, True])
+    with pytest.raises(ValueError, match="categorical_features names 'c'"):
+        TableEncoder.look(frame, categorical_features=["c"])
