@@ -52,6 +52,10 @@ class ElementwiseGram(FeatureGram):
     def y_amplification(self) -> Array:
         return self.kernel.amplification(self._gy)
 
+    @property
+    def x_norms(self) -> Array:
+        return np.sqrt(self.gram.xx_diag)
+
     def _map(self, g: Array, gy: Array, gx: Array) -> Array:
         """Apply the kernel to inner products, which are overwritten."""
         return self.kernel.of_unit_norms(g) if self._unit_norms else self.kernel(g, gy, gx)

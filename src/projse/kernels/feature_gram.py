@@ -42,6 +42,11 @@ class FeatureGram(ABC):
         return np.ones(self.n_y)
 
     @property
+    def x_norms(self) -> Array:
+        """Norms of the candidates before they were normalised, shape (n_x,); 0 for constants."""
+        return self.alive.astype(np.float64)
+
+    @property
     def n_x(self) -> int:
         """Number of candidates."""
         return len(self.alive)

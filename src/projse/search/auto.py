@@ -7,7 +7,7 @@ is mostly noise. The ridge of soft conditioning is every pick's own: see :class:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,39 @@ ALPHA = 1.0
 
 LARGEST_IN_ONE_VIEW = 1.0
 """Ridge of a pick in one view: its copy explains nothing new, so it keeps no more than half."""
+
+
+class Ridge(Protocol):
+    """The λ of picks."""
+
+    def __call__(self, place: Array, norm: float) -> float:
+        """Return the λ of the next pick, from its coordinates and squared norm."""
+
+    def of_group(self, place: Array, block: Array) -> float:
+        """Return the λ of the next pick of several columns.
+
+        Parameters
+        ----------
+        place : ndarray of shape (r, d)
+            Coordinates of its columns, given the picks before it.
+        block : ndarray of shape (d, d)
+            Their products with each other, given the picks before it.
+        """
+
+
+class FixedRidge:
+    """The same λ for every pick."""
+
+    def __init__(self, ridge: float) -> None:
+        self._ridge = ridge
+
+    def __call__(self, place: Array, norm: float) -> float:
+        """Return the λ, whatever the pick."""
+        return self._ridge
+
+    def of_group(self, place: Array, block: Array) -> float:
+        """Return the λ, whatever the pick."""
+        return self._ridge
 
 
 class OwnRidge:
@@ -36,6 +69,8 @@ class OwnRidge:
     variable with that much signal. Where the evidence is overwhelming a pick is taken out wholly,
     as in forward selection; a pick that may be chance is not conditioned on at all, and variables
     are ranked.
+
+    A pick of d columns has d chances: the share ``d v``, and q d squares in place of q.
 
     Parameters
     ----------
@@ -77,12 +112,27 @@ class OwnRidge:
         norm : float
             Its squared norm, given the picks before it.
         """
-        self._k += 1
         explained = float(np.sum((place * self._units) ** 2)) / self._total
-        gain = min(explained / norm, self._left)
-        chance = (self._left - gain) / self._n_rows
-        L = np.log(max(self._n_candidates / self._k, 1.0)) / self._n_outputs
-        signal = gain - chance * (1 + 2 * np.sqrt(L) + 2 * L)
-        ridge = min(chance / signal, self._largest) if signal > 0 else self._largest
+        ridge = self._next(explained / norm, 1)
         self._left -= explained / (norm + ridge)
         return ridge
+
+    def of_group(self, place: Array, block: Array) -> float:
+        """Return the ridge of the next pick, of several columns; see :class:`Ridge`."""
+        products = place * self._units[:, None]
+        products = products.T @ products / self._total
+        values, vectors = np.linalg.eigh(block)
+        explained = np.einsum("ij,ij->j", vectors, products @ vectors)
+        known = values > np.finfo(np.float64).eps ** (2 / 3)
+        ridge = self._next(float((explained[known] / values[known]).sum()), int(known.sum()))
+        self._left -= float((explained[known] / (values[known] + ridge)).sum())
+        return ridge
+
+    def _next(self, gain: float, d: int) -> float:
+        """Return the ridge of a pick of d columns that add this gain."""
+        self._k += 1
+        gain = min(gain, self._left)
+        chance = d * ((self._left - gain) / self._n_rows)
+        L = np.log(max(self._n_candidates / self._k, 1.0)) / (d * self._n_outputs)
+        signal = gain - chance * (1 + 2 * np.sqrt(L) + 2 * L)
+        return min(chance / signal, self._largest) if signal > 0 else self._largest

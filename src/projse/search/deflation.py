@@ -71,8 +71,8 @@ class ProjectedDeflation:
         self.max_active = ACTIVE_ELEMENTS // max(R.rank, 1) if lazy else 0
         self._gathered: Array | None = None
         self._applied = 0
-        self._noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), (R.n,))
-        self._relative_floor = relative_noise**2
+        self.noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), (R.n,))
+        self.relative_floor = relative_noise**2
 
     def scores(self) -> Array:
         out = np.empty(self.n)
@@ -111,7 +111,7 @@ class ProjectedDeflation:
             scores[columns] -= np.einsum("ij,ij->j", c, c)
 
     def floor(self, indices: Any, initial: Any) -> Any:
-        return self.R.rank * self._noise[indices] ** 2 + self._relative_floor * initial
+        return self.R.rank * self.noise[indices] ** 2 + self.relative_floor * initial
 
 
 class CholeskyDeflation:

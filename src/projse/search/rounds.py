@@ -7,7 +7,7 @@ The one place where all routes meet: any kernel matrices, from whatever rows, go
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -15,14 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import ENTRY_ROUNDING, FeatureGram
-from projse.search.auto import OwnRidge
+from projse.kernels.subspaces import WhitenedGram
+from projse.search.auto import FixedRidge, OwnRidge, Ridge
+from projse.search.by_columns import ColumnSearch
+from projse.search.by_variables import VariableSearch
 from projse.search.conditioning import Conditioning
 from projse.search.coordinates import coordinates
 from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDeflation
 from projse.search.factor import factor
-from projse.search.greedy import Pick, greedy
+from projse.search.greedy import Pick
 from projse.search.shortlist import Shortlist
-from projse.search.significance import PlainScores, selection_pvalue, unconvinced
+from projse.search.significance import unconvinced
 from projse.search.soft_rounds import select_softly
 
 Array = NDArray[Any]
@@ -57,6 +60,8 @@ class Plan:
         Bound on the λ of a pick, where each has its own.
     degrees : float
         Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
+    dimension : float
+        The same for the scores of variables of several columns, as far as it is known.
     significance : float or None
         Stop at the first p-value above this.
     tie_order : ndarray of int of shape (n_x,) or None
@@ -78,6 +83,7 @@ class Plan:
     n_rows: float = float("nan")
     largest_ridge: float = float("inf")
     degrees: float = float("nan")
+    dimension: float = float("inf")
     significance: float | None = None
     tie_order: Array | None = None
 
@@ -92,14 +98,12 @@ class Plan:
         """Whether picks are conditioned on softly, one by one."""
         return self.redundancy != 0 and self.round_size == 1
 
-    def ridge(
-        self, values: Array, alpha: float, n_candidates: int
-    ) -> Callable[[Array, float], float]:
+    def ridge(self, values: Array, alpha: float, n_candidates: int) -> Ridge:
         """Return the λ of picks, ``redundancy = λ / (1 + λ)``; ``values`` are those of ``K_YY``."""
         if self.redundancy is None:
             return OwnRidge(values, alpha, self.n_rows, n_candidates, self.largest_ridge)
         ridge = self.redundancy / (1 - self.redundancy) if self.redundancy < 1 else np.inf
-        return lambda place, norm: ridge
+        return FixedRidge(ridge)
 
 
 @dataclass
@@ -246,44 +250,44 @@ def select(
     -------
     Selection
     """
-    eligible = gram.alive.copy()
-    eligible[plan.exclude] = False
-    space = ReferenceSpace(gram, plan, eligible)
+    search = _search(gram, plan)
+    space = search.space
     selection = Selection()
-    deflation, rank = space.open()
-    selection.reference_rank = rank
+    selection.reference_rank = search.rank
     selection.n_conditioned = space.conditioning.rank
     wanted = plan.n_features
     if plan.include.size:
-        if space.by_cholesky:
-            space.shortlist.rows(plan.include, deflation.scores)  # together, not one by one
-        for pick in greedy(deflation, eligible, forced=plan.include):
+        for pick in search.forced(plan.include):
             selection.add(pick, float("nan"), 0)
-        eligible[plan.include] = False
-        space.condition_from_the_start(plan.include, deflation.opening_scores)
-        deflation, rank = space.open()
+        search.eligible[plan.include] = False
+        search.condition_from_the_start(plan.include)
+        search.open()
     if wanted is None:
         # What comes first takes no place of what the references are then searched for.
-        wanted = len(selection.indices) + min(rank, int(eligible.sum()))
+        wanted = len(selection.indices) + min(search.rank, int(search.eligible.sum()))
 
     if plan.is_soft:
-        select_softly(space, deflation, rank, eligible, wanted, selection, progress)
+        if plan.exhausted == "stop":
+            wanted = min(wanted, len(selection.indices) + search.rank)
+        select_softly(
+            search.soft(),
+            plan,
+            has_products=gram.has_x_rows,
+            wanted=wanted,
+            selection=selection,
+            progress=progress,
+        )
         return selection
     round_number = 0
     pending: list[int] = []
     looked_once = False
     while len(selection.indices) < wanted:
         round_number += 1
+        rank = search.rank
         limit = min(rank, wanted - len(selection.indices), plan.round_size or rank)
-        degrees = plan.degrees - space.conditioning.rank
-        picks = greedy(deflation, eligible, tie_order=plan.tie_order)
-        plain = PlainScores(rank)
         taken = 0
-        for pick in islice(picks, limit):
-            score = pick.score
-            if plan.alpha and isinstance(deflation, ProjectedDeflation):
-                score = plain.add(deflation.R.column(pick.index) * space.unridged)
-            pvalue = selection_pvalue(score, rank, taken, pick.n_candidates, degrees)
+        for pick in islice(search.picks(), limit):
+            pvalue = search.pvalue(pick, taken)
             if plan.significance is not None:
                 # In a space that picks were taken out of, one of several variables behind the same
                 # outputs may look like chance; given those picks, it does not. So there it is
@@ -299,7 +303,7 @@ def select(
                 looked_once = False
             selection.add(pick, pvalue, round_number)
             pending.append(pick.index)
-            eligible[pick.index] = False
+            search.eligible[pick.index] = False
             taken += 1
             if progress is not None:
                 progress(len(selection.indices), wanted)
@@ -308,14 +312,27 @@ def select(
         used_up = plan.round_size is None or taken < plan.round_size
         # One view explains itself: what the search leaves is rounding, and no round finds more.
         nothing_left = taken == 0 or (space.by_cholesky and taken < limit)
-        if nothing_left or not eligible.any() or (used_up and plan.exhausted == "stop"):
+        if nothing_left or not search.eligible.any() or (used_up and plan.exhausted == "stop"):
             selection.stopped = "exhausted"
             break
         if plan.exhausted == "residual" or not used_up:
             if not gram.has_x_rows:
                 selection.stopped = "no products"
                 break
-            space.conditioning.extend(np.asarray(pending, dtype=np.intp), deflation.opening_scores)
+            search.condition(pending)
             pending = []
-        deflation, rank = space.open()
+        search.open()
     return selection
+
+
+def _search(gram: FeatureGram, plan: Plan) -> ColumnSearch | VariableSearch:
+    """Open the search: of columns, or of variables of several columns."""
+    if not isinstance(gram, WhitenedGram):
+        eligible = gram.alive.copy()
+        eligible[plan.exclude] = False
+        return ColumnSearch(ReferenceSpace(gram, plan, eligible), eligible)
+    eligible = gram.map.sizes > 0
+    eligible[plan.exclude] = False
+    # In one view its references are there: whitened candidates, of which a factor is made.
+    space = ReferenceSpace(gram, replace(plan, one_view=False), eligible[gram.map.variable])
+    return VariableSearch(space, eligible)

@@ -1,0 +1,125 @@
+"""The search where every candidate is one column: what rounds and soft conditioning ask of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.search.deflation import ProjectedDeflation
+from projse.search.greedy import Pick, greedy
+from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
+from projse.search.soft import SoftConditioning
+
+if TYPE_CHECKING:
+    from projse.search.rounds import ReferenceSpace
+
+Array = NDArray[Any]
+
+
+class ColumnSearch:
+    """Picks among single columns, round by round.
+
+    Parameters
+    ----------
+    space : ReferenceSpace
+    eligible : ndarray of bool of shape (n_x,)
+        Which candidates may be picked; those who pick keep it up to date.
+    """
+
+    def __init__(self, space: ReferenceSpace, eligible: NDArray[np.bool_]) -> None:
+        self.space = space
+        self.eligible = eligible
+        self.open()
+
+    def open(self) -> None:
+        """Open the space that is left for a search."""
+        self.deflation, self.rank = self.space.open()
+
+    def forced(self, include: Array) -> Iterator[Pick]:
+        """Yield candidates that come first, in their order, whatever they score."""
+        if self.space.by_cholesky:  # together, not one by one
+            self.space.shortlist.rows(include, self.deflation.scores)
+        return greedy(self.deflation, self.eligible, forced=include)
+
+    def condition_from_the_start(self, include: Array) -> None:
+        """Condition on candidates that came first."""
+        self.space.condition_from_the_start(include, self.deflation.opening_scores)
+
+    def picks(self) -> Iterator[Pick]:
+        """Yield picks of a round, best first."""
+        self._plain = PlainScores(self.rank)
+        self._degrees = self.space.plan.degrees - self.space.conditioning.rank
+        return greedy(self.deflation, self.eligible, tie_order=self.space.plan.tie_order)
+
+    def pvalue(self, pick: Pick, taken: int) -> float:
+        """Return the p-value of a pick after others of its round; each is asked for once."""
+        score, deflation = pick.score, self.deflation
+        if self.space.plan.alpha and isinstance(deflation, ProjectedDeflation):
+            score = self._plain.add(deflation.R.column(pick.index) * self.space.unridged)
+        return selection_pvalue(score, self.rank, taken, pick.n_candidates, self._degrees)
+
+    def condition(self, picks: list[int]) -> None:
+        """Condition everything on picks."""
+        indices = np.asarray(picks, dtype=np.intp)
+        self.space.conditioning.extend(indices, self.deflation.opening_scores)
+
+    def soft(self) -> SoftColumns:
+        """Go on with soft conditioning."""
+        return SoftColumns(self)
+
+
+class SoftColumns:
+    """Picks among single columns, one by one, with soft conditioning on each."""
+
+    def __init__(self, search: ColumnSearch) -> None:
+        space, deflation = search.space, search.deflation
+        assert isinstance(deflation, ProjectedDeflation)
+        self._space, self._deflation = space, deflation
+        gram, plan, conditioning = space.gram, space.plan, space.conditioning
+        alive = search.eligible & ~conditioning.vanished
+        ridge = plan.ridge(space.values, space.alpha, int(alive.sum()))
+        self._soft = SoftConditioning(deflation.R, alive, ridge, gram.eps ** (2 / 3))
+        self._initial = self._soft.scores()
+        self._given = GivenPicks(
+            search.rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3)
+        )
+        self.eligible = space.shortlist.eligible = alive.copy()
+
+    @property
+    def redundancy(self) -> float:
+        """Share of itself that a copy of the last pick keeps."""
+        return self._soft.redundancy
+
+    @property
+    def has_pvalues(self) -> bool:
+        """Whether p-values have a meaning."""
+        return not np.isnan(self._given.degrees)
+
+    def best(self, first: int | None) -> Pick | None:
+        """Return the best of the eligible, or ``first``; None where rounding explains them all."""
+        pick = self._soft.best(self.eligible, self._space.plan.tie_order, first)
+        if pick is None:
+            return None
+        floor = self._deflation.floor(pick.index, self._initial[pick.index])
+        return None if pick.score <= floor else pick
+
+    def is_on_few_rows(self, j: int) -> bool:
+        """Tell whether one or two rows make up a candidate, as far as that can be known."""
+        return self._space.shortlist.is_on_few_rows(j, self._soft.scores)
+
+    def row(self, j: int) -> Array:
+        """Return the products of a candidate with all."""
+        row: Array = self._space.conditioning.x_rows(np.array([j]), scores=self._soft.scores)[0]
+        return row
+
+    def pvalue(self, pick: Pick, row: Array | None, waiting: list[int]) -> float:
+        """Return the p-value of a pick given those before it; each is asked for once."""
+        place = self._deflation.R.column(pick.index) * self._space.unridged
+        return self._given.add(pick.index, row, place, pick.n_candidates + len(waiting))
+
+    def take(self, j: int, row: Array | None) -> None:
+        """Condition everything on a pick, softly."""
+        self._soft.take(j, row)

@@ -1,0 +1,156 @@
+"""How surprising the score of a variable of several columns is, were it unrelated.
+
+The share of a random d-dimensional subspace in a given one of dimension r, ``V = tr(P_Y P_x)`` in
+m' dimensions, is Pillai's trace. Its mean and variance are exact::
+
+    mean = r d / m',    variance = 2 r d (m' − r)(m' − d) / (m'² (m' − 1)(m' + 2))
+
+and it lies between ``max(0, r + d − m')`` and ``min(r, d)``. The Beta law on that interval with
+these two moments is exact where the interval has length 1 (one column, one reference, or all but
+one of the dimensions), and close elsewhere.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betainc
+
+Array = NDArray[Any]
+
+
+def pillai_tail(V: Any, d: Any, rank: int, degrees: float) -> Array:
+    """Probability that an unrelated variable has at least this trace.
+
+    Parameters
+    ----------
+    V : array-like
+        Traces.
+    d : array-like of int
+        Dimensions of the variables.
+    rank : int
+        Dimension r of the references.
+    degrees : float
+        Dimension m' of the space of the variables, above ``rank``.
+
+    Returns
+    -------
+    ndarray
+        1 for a variable that fills the space: its trace is no surprise.
+    """
+    V, d = np.broadcast_arrays(np.asarray(V, dtype=np.float64), np.asarray(d, dtype=np.float64))
+    low, high = np.maximum(0.0, rank + d - degrees), np.minimum(rank, d)
+    open_ = (degrees > d) & (d > 0)
+    inside = np.where(open_, d, 1.0)
+    width = np.where(open_, high - low, 1.0)
+    mean = (np.where(open_, rank * d / degrees - low, 0.5)) / width
+    variance = 2 * rank * inside * (degrees - rank) * (degrees - inside)
+    variance = variance / (degrees**2 * (degrees - 1) * (degrees + 2)) / width**2
+    total = mean * (1 - mean) / np.where(open_, variance, 0.1) - 1
+    place = np.clip((V - low) / width, 0.0, 1.0)
+    tail = betainc((1 - mean) * total, mean * total, 1 - place)
+    return np.asarray(np.where(open_, tail, 1.0))
+
+
+def group_pvalue(V: float, d: int, rank: int, degrees: float, sizes: Array) -> float:
+    """P-value of the best of variables of several sizes, were all unrelated to the references.
+
+    Parameters
+    ----------
+    V : float
+        Trace of the pick.
+    d : int
+        Its dimension.
+    rank, degrees
+        As in :func:`pillai_tail`.
+    sizes : ndarray of int
+        Dimensions of all variables that it was chosen from, itself among them.
+
+    Returns
+    -------
+    float
+        ``1 − Π (1 − tail)``, each tail at the trace that has the same score, adjusted for chance.
+        NaN where there are too few rows to tell.
+    """
+    if not (rank > 0 and degrees > rank and degrees > 1):
+        return float("nan")
+    if d == 0 or d >= degrees:
+        return 1.0
+    chance = rank / degrees
+    above = (V - d * chance) / (min(rank, d) - d * chance)
+    kinds, counts = np.unique(sizes[sizes > 0], return_counts=True)
+    same = kinds * chance + above * (np.minimum(rank, kinds) - kinds * chance)
+    tails = pillai_tail(same, kinds, rank, degrees)
+    # One that fills the space has the score of chance, whatever the data.
+    tails = np.where(kinds >= degrees, float(above <= 0), tails)
+    with np.errstate(divide="ignore"):
+        return float(-np.expm1(counts @ np.log1p(-tails)))
+
+
+class GivenGroups:
+    """P-value of a pick of several columns given all picks before it, taken out wholly.
+
+    As :class:`projse.search.significance.GivenPicks` for one column: the trace of the pick in the
+    space of the references, once both are conditioned on the picks S before it, is::
+
+        V = d − tr((K_vv|S)⁻¹ K_vv|S,Y)
+
+    Parameters
+    ----------
+    rank : int
+        Dimension of the reference space.
+    degrees : float
+        Dimension of the space of the variables; NaN where p-values have no meaning.
+    rounding : float
+        Squared norms at or below this are nothing.
+    """
+
+    def __init__(self, rank: int, degrees: float, rounding: float) -> None:
+        self.rank = rank
+        self.degrees = degrees
+        self._rounding = rounding
+        self._alone = np.empty((0, 0))
+        self._coordinates = np.empty((rank, 0))
+
+    def add(self, own: Array, products: Array, coordinates: Array, sizes: Array) -> float:
+        """Add a pick, and return its p-value.
+
+        Parameters
+        ----------
+        own : ndarray of shape (d, d)
+            Products of its columns with each other.
+        products : ndarray of shape (s, d)
+            With the columns of the picks before it.
+        coordinates : ndarray of shape (rank, d)
+            In an orthonormal basis of the reference space.
+        sizes : ndarray of int
+            Dimensions of the variables that it was chosen from.
+        """
+        if np.isnan(self.degrees):
+            return float("nan")
+        before = self._coordinates
+        left, n_alone = self._given(self._alone, products, own)
+        unexplained, n_with = self._given(
+            self._alone - before.T @ before,
+            products - before.T @ coordinates,
+            own - coordinates.T @ coordinates,
+        )
+        self._alone = np.block([[self._alone, products], [products.T, own]])
+        self._coordinates = np.hstack([before, coordinates])
+        values, vectors = np.linalg.eigh(left)
+        known = values > self._rounding
+        share = np.einsum("ij,ij->j", vectors, unexplained @ vectors)[known] / values[known]
+        d = int(known.sum())
+        V = d - float(np.clip(share, 0.0, 1.0).sum())
+        # A pick that lies in the references (and the picks before it) takes directions of them.
+        rank = self.rank - (n_alone - n_with)
+        return group_pvalue(V, d, rank, self.degrees - n_alone, sizes)
+
+    def _given(self, before: Array, products: Array, own: Array) -> tuple[Array, int]:
+        """Take the variables before out of a block; return also their number of dimensions."""
+        values, vectors = np.linalg.eigh(before)
+        known = values > self._rounding
+        part = (vectors[:, known] / np.sqrt(values[known])).T @ products
+        return own - part.T @ part, int(known.sum())
