@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.sources.columns import Field
+from projse.sources.columns import NAMELESS, Field
 
 Array = NDArray[Any]
 
@@ -68,7 +68,12 @@ def field_of(column: Any, *, by_default: bool = True) -> Field:
         for is_text in (t.is_string, t.is_large_string, getattr(t, "is_string_view", t.is_string))
     ):
         kind = "text"
+    elif t.is_date(arrow_type) or t.is_timestamp(arrow_type):
+        kind = "date"
+    elif t.is_duration(arrow_type):
+        kind = "duration"
     index = column.name.startswith("__index_level_") and column.name.endswith("__")
+    index = index or NAMELESS.fullmatch(column.name) is not None
     return Field(column.name, kind, str(column.type), dtype, categorical, by_default and not index)
 
 
