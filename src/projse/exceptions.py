@@ -52,7 +52,7 @@ class OrderedRowsWarning(UserWarning):
 
 
 class ManyClassesWarning(UserWarning):
-    """Whole numbers with many distinct values were taken for class labels."""
+    """Whole numbers were taken for class labels, or for numbers, and it was a close call."""
 
 
 class IdentifierWarning(UserWarning):

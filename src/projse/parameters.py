@@ -23,8 +23,10 @@ def check_pass_options(n_jobs: Any, batch_size: Any, with_xx: Any = "auto") -> N
         )
 
 
-def column_indices(parameter: str, given: Any, n: int, names: tuple[str, ...] | None) -> Array:
-    """Turn column indices or names into an array of indices."""
+def column_indices(
+    parameter: str, given: Any, n: int, names: tuple[str, ...] | None, noun: str = "column"
+) -> Array:
+    """Turn indices or names of columns into an array of indices; ``noun`` is for messages."""
     if given is None:
         return np.empty(0, dtype=np.intp)
     if isinstance(given, str | Integral):
@@ -45,13 +47,13 @@ def column_indices(parameter: str, given: Any, n: int, names: tuple[str, ...] | 
                 )
             if item not in places:
                 some = ", ".join(repr(name) for name in names[:5]) + (", …" if n > 5 else "")
-                raise ValueError(f"{parameter} names {item!r}, which is no column of X: {some}.")
+                raise ValueError(f"{parameter} names {item!r}, which is no {noun} of X: {some}.")
             index = places[item]
         elif is_whole(item):
             index = int(item)
             if not 0 <= index < n:
                 raise ValueError(
-                    f"{parameter} holds index {index}, but X has columns 0 to {n - 1}."
+                    f"{parameter} holds index {index}, but X has {noun}s 0 to {n - 1}."
                 )
         else:
             raise TypeError(

@@ -105,31 +105,27 @@ def test_constant_references_of_sparse_rows_are_named(solver):
         ProjSe(1, solver=solver).fit(sp.csr_array(np.eye(4)), np.ones((4, 5)))
 
 
-def test_whole_numbers_are_warned_of_wherever_they_become_classes(seed):
+def test_whole_numbers_are_numbers_wherever_there_are_many(seed):
     X = np.random.default_rng(seed).integers(0, 1000, size=(60, 3))
-    with pytest.warns(ManyClassesWarning):
-        subspace_correlation(X, X[:, 0])
-    with pytest.warns(ManyClassesWarning):
-        block_moments(X.astype(float), X[:, 0], 4)
-    assert subspace_correlation(X, X[:, 0].astype(float))[0] == pytest.approx(1)
+    assert subspace_correlation(X, X[:, 0])[0] == pytest.approx(1)
+    assert block_moments(X.astype(float), X[:, 0], 4)[0].classes is None
 
 
-def test_whole_numbers_of_a_source_are_warned_of(seed, tmp_path):
+def test_whole_numbers_of_a_source_are_judged_at_its_end(seed, tmp_path):
     X = np.random.default_rng(seed).integers(0, 1000, size=(60, 3))
-    X[:5, 2] = 7  # else there are as many classes as rows
     path = tmp_path / "rows.csv"
     pd.DataFrame(X, columns=["a", "b", "y"]).to_csv(path, index=False)
+    moments = moments_from(path, targets="y")
+    assert moments.classes is None
+    assert moments.target_names == ("y",)
+    assert moments_from(path, class_target="y").classes is not None
+    assert ProjSe(1).fit_source(path, targets="y").moments_.classes is None
+    few = pd.DataFrame(X % 25, columns=["a", "b", "y"])
+    few.to_csv(path, index=False)
     with pytest.warns(ManyClassesWarning, match="target_type='continuous'") as seen:
-        moments = moments_from(path, targets="y")
-    assert moments.classes is not None
+        moments_from(path, targets="y")
     assert len(seen) == 1
     assert seen[0].filename == __file__
-    # Nothing is in doubt where the user has said what y is.
-    assert moments_from(path, class_target="y").classes is not None
-    assert moments_from(path, targets="y", target_type="continuous").classes is None
-    with pytest.warns(ManyClassesWarning) as seen:
-        ProjSe(1).fit_source(path, targets="y")
-    assert len(seen) == 1
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,15 @@ from planted import planted, planted_labels
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from projse import Moments, ProjSe, ProjSeCV, StabilityProjSe, subspace_correlation
+from projse import (
+    Moments,
+    ProjSe,
+    ProjSeCV,
+    StabilityProjSe,
+    block_moments,
+    moments_from,
+    subspace_correlation,
+)
 from projse.exceptions import ManyClassesWarning
 
 
@@ -357,49 +365,79 @@ def test_continuous_numbers_are_no_class_labels(seed):
         ProjSe(1, target_type="class").fit(X, Y)
 
 
-def test_whole_numbers_that_look_like_measurements_are_taken_as_classes_with_a_warning(seed):
+def whole_number_fits(X, y):
+    """Moments of every way in, but for clusters."""
+    yield ProjSe(1).fit(X, y).moments_
+    yield Moments.from_arrays(X, y)
+    yield ProjSe(1).fit_source((X, y)).moments_
+    yield moments_from(iter([(X[:100], y[:100]), (X[100:], y[100:])]))
+    parts = block_moments(X, y, 4)
+    yield sum(parts[1:], parts[0])
+
+
+def test_whole_numbers_of_many_distinct_values_are_numbers_wherever_they_come_from(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(400, 5))
-    y = np.round(40 * X[:, 0] + 10 * rng.normal(size=400)).astype(int)
+    y = np.round(90 * X[:, 0] + 30 * rng.normal(size=400)).astype(int) + 10**6
+    assert len(np.unique(y)) > 30
+    want = Moments.from_arrays(X, y.astype(float))
+    for moments in whole_number_fits(X, y):
+        assert moments.classes is None
+        np.testing.assert_allclose(moments.yy, want.yy, rtol=1e-9)
+        np.testing.assert_allclose(moments.yx, want.yx, rtol=1e-9, atol=1e-6)
+        np.testing.assert_allclose(moments.y_mean, want.y_mean)
+    honest = ProjSe(2).fit(X, y.astype(float))
+    batches = ProjSe(2).partial_fit(X[:50], y[:50]).partial_fit(X[50:], y[50:])
+    assert batches.selected_.tolist() == honest.selected_.tolist()
+    np.testing.assert_allclose(batches.scores_, honest.scores_, rtol=1e-6)
+    # Whoever says what they are is believed.
     n_classes = len(np.unique(y))
-    assert n_classes > 20
-    said = rf"{n_classes} distinct values \({y.min()} to {y.max()}\) in 400 rows.*'continuous'"
+    assert ProjSe(1, target_type="class").fit(X, y).moments_.n_y == n_classes
+    assert ProjSe(1).fit(X, y.astype(str)).moments_.n_y == n_classes
+    assert ProjSe(1).fit(X, pd.Series(y).astype("category")).moments_.n_y == n_classes
+
+
+@pytest.mark.parametrize(("n_distinct", "n_classes"), [(16, 16), (20, 20), (21, 1), (29, 1)])
+def test_a_close_call_about_whole_numbers_is_told(seed, n_distinct, n_classes):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.arange(400) % n_distinct)
+    X = rng.normal(size=(400, 5)) + y[:, None]
+    taken = "each was taken for a class" if n_classes > 1 else "they were taken for numbers"
     for call in (
         ProjSe(1).fit,
         ProjSe(1).partial_fit,
         Moments.from_arrays,
         StabilityProjSe(ProjSe(1), 3, stratify=False, threshold=0.3, blocks=5).fit,
-        lambda X, y: ProjSeCV(cv=KFold(2)).fit(*(np.concatenate([A[:200]] * 2) for A in (X, y))),
+        lambda X, y: ProjSeCV(cv=KFold(2)).fit(X, y),
         lambda X, y: ProjSe(1).fit_source((X, y)),
     ):
-        expected = said if call.__name__ != "<lambda>" else "distinct values"
-        with pytest.warns(ManyClassesWarning, match=expected) as found:
+        said = rf"{n_distinct} distinct values \(0 to {n_distinct - 1}\) in 400 rows, and {taken}"
+        with pytest.warns(ManyClassesWarning, match=said) as found:
             call(X, y)
         assert len(found) == 1
         assert found[0].filename == __file__, "the warning points at the user's line"
-    # Whoever says what they are hears nothing.
-    assert ProjSe(1, target_type="class").fit(X, y).moments_.n_y == n_classes
-    assert ProjSe(1, target_type="continuous").fit(X, y).moments_.n_y == 1
+    for target_type in ("class", "continuous"):
+        ProjSe(1, target_type=target_type).fit(X, y)
     ProjSe(1).fit(X, y.astype(float))
     ProjSe(1).fit(X, y.astype(str))
-    ProjSe(1).fit(X, pd.Series(y).astype("category"))
 
 
 @pytest.mark.parametrize(
-    ("n_classes", "n_samples"), [(20, 40), (100, 50_000), (10, 100), (100, 10_000), (2, 4)]
+    ("n_classes", "n_samples"), [(13, 40), (100, 50_000), (10, 100), (100, 23_000), (2, 4)]
 )
 def test_honest_class_labels_are_taken_without_a_word(seed, n_classes, n_samples):
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n_samples) % n_classes)
-    ProjSe(1).fit(rng.normal(size=(n_samples, 3)), y)
+    assert ProjSe(1).fit(rng.normal(size=(n_samples, 3)), y).moments_.n_y == n_classes
 
 
 def test_a_stream_of_labels_is_judged_by_all_rows_so_far(seed):
     rng = np.random.default_rng(seed)
-    y = rng.permutation(np.arange(2000) % 30)
-    X = rng.normal(size=(2000, 3))
-    selector = ProjSe(1).partial_fit(X[:1000], y[:1000])
-    selector.partial_fit(X[1000:1100], y[1000:1100])  # 30 classes in 100 rows: one batch is no sign
+    y = rng.permutation(np.arange(3000) % 30)
+    X = rng.normal(size=(3000, 3))
+    selector = ProjSe(1).partial_fit(X[:2100], y[:2100])
+    selector.partial_fit(X[2100:2200], y[2100:2200])  # 30 classes in 100 rows are no sign
+    assert selector.moments_.n_y == 30
 
 
 def test_categories_may_be_any_numbers(seed):

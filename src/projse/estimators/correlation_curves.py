@@ -16,19 +16,23 @@ Array = NDArray[Any]
 
 def correlation_path(
     blocks: CanonicalBlocks,
-    n_x: int,
-    n_y: int,
+    x_ends: Array,
+    y_ends: Array,
     sizes: Sequence[int] | None,
     n_components: int | None,
 ) -> Array:
-    """Correlate the first k of n_x picks with the first k of n_y, for each size k."""
+    """Correlate the first k picks of X with the first k of Y, for each size k.
+
+    ``x_ends`` and ``y_ends`` tell how many columns the first 1, 2, … picks have.
+    """
+    n_x, n_y = len(x_ends), len(y_ends)
     chosen = _sizes(sizes, max(n_x, n_y), "sizes")
     if n_components is not None and (not is_whole(n_components) or n_components < 1):
         raise ValueError(f"n_components={n_components!r} must be a number from 1, or None.")
-    pairs = [(min(k, n_x), min(k, n_y)) for k in chosen]
+    pairs = [(int(x_ends[min(k, n_x) - 1]), int(y_ends[min(k, n_y) - 1])) for k in chosen]
     if n_components == 1:
         return np.array([blocks.first([i], [j])[0, 0] for i, j in pairs])
-    width = min(n_x, n_y) if n_components is None else n_components
+    width = int(min(x_ends[-1], y_ends[-1])) if n_components is None else n_components
     out = np.full((len(pairs), width), np.nan)
     for row, (i, j) in zip(out, pairs, strict=True):
         values = blocks.all(i, j)[:width]
@@ -38,13 +42,15 @@ def correlation_path(
 
 def correlation_grid(
     blocks: CanonicalBlocks,
-    n_x: int,
-    n_y: int,
+    x_ends: Array,
+    y_ends: Array,
     x_sizes: Sequence[int] | None,
     y_sizes: Sequence[int] | None,
 ) -> Array:
     """Return the first canonical correlation for all pairs of sizes."""
-    return blocks.first(_sizes(x_sizes, n_x, "x_sizes"), _sizes(y_sizes, n_y, "y_sizes"))
+    x = _sizes(x_sizes, len(x_ends), "x_sizes")
+    y = _sizes(y_sizes, len(y_ends), "y_sizes")
+    return blocks.first([int(x_ends[k - 1]) for k in x], [int(y_ends[k - 1]) for k in y])
 
 
 def _sizes(sizes: Sequence[int] | None, most: int, parameter: str) -> list[int]:

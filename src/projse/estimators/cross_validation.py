@@ -23,7 +23,7 @@ from projse.exceptions import NothingPredictsWarning
 from projse.moments.align import aligned
 from projse.moments.blocks import all_but_one
 from projse.moments.sums import Moments
-from projse.parameters import column_indices, is_whole
+from projse.parameters import is_whole
 from projse.search.task import Task
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
@@ -89,7 +89,9 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
     selector_ : ProjSe
         The choice, fitted on all rows.
     selected_, scores_ : ndarray
-        Of ``selector_``.
+        Of ``selector_``. With groups in the selector, of variables, as are ``n_features`` and
+        ``n_features_``; held-out scores are of all their columns.
+    variable_names_ : ndarray of str of shape (n_variables,)
     support_ : ndarray of bool of shape (n_features_in_,)
     n_splits_ : int
     n_features_in_ : int
@@ -248,12 +250,14 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             )
         return sorted({int(size) for size in sizes})
 
-    def _limits(self, candidates: list[ProjSe]) -> tuple[int, int]:
-        """Return the least and the most variables that all candidates can select."""
-        n, names = self.n_features_in_, self._feature_names()
-        include = [column_indices("include", c.include, n, names).size for c in candidates]
-        exclude = [column_indices("exclude", c.exclude, n, names).size for c in candidates]
-        return max(1, *include), n - max(exclude)
+    def _task(self, candidate: ProjSe) -> Task:
+        return Task.of(candidate, self.n_features_in_, self._feature_names())
+
+    def _limits(self, tasks: list[Task]) -> tuple[int, int]:
+        """Return the least and the most variables that all tasks can select."""
+        include = [task.plan.include.size for task in tasks]
+        exclude = [task.plan.exclude.size for task in tasks]
+        return max(1, *include), tasks[0].n_variables - max(exclude)
 
     def _choose(
         self,
@@ -264,22 +268,24 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Score every candidate on every fold, and keep the curves and the choice."""
         candidates = [clone(selector).set_params(**params) for params in grid]
-        sizes = self._sizes(*self._limits(candidates))
+        for candidate in candidates:
+            candidate.set_params(n_features_to_select=None)
+        sizes = self._sizes(*self._limits([self._task(candidate) for candidate in candidates]))
         scores = np.full((len(grid), len(sizes), len(folds)), np.nan)
         for g, candidate in enumerate(candidates):
             candidate.set_params(n_features_to_select=max(sizes))
-            task = Task.of(candidate, self.n_features_in_, self._feature_names())
+            task = self._task(candidate)
             for f, fold in enumerate(folds):
-                picks = np.array(fold.select(task).indices, dtype=np.intp)
-                if not len(picks):
+                columns, ends = task.columns_of(fold.select(task).indices)
+                if not len(columns):
                     raise ValueError(f"Nothing could be selected from the rows outside fold {f}.")
                 # A selection that ends early is what it is for all larger numbers.
-                lengths = [min(size, len(picks)) for size in sizes]
+                lengths = [int(ends[min(size, len(ends)) - 1]) for size in sizes]
                 if judge is None:
-                    scores[g, :, f] = fold.r2(picks, candidate.center)[np.array(lengths) - 1]
+                    scores[g, :, f] = fold.r2(columns, candidate.center)[np.array(lengths) - 1]
                 else:
                     unique = sorted(set(lengths))
-                    jobs = (delayed(judge)(f, picks[:size]) for size in unique)
+                    jobs = (delayed(judge)(f, columns[:size]) for size in unique)
                     values = Parallel(n_jobs=self.n_jobs or 1, prefer="threads")(jobs)
                     found = dict(zip(unique, values, strict=True))
                     scores[g, :, f] = [found[size] for size in lengths]
@@ -328,3 +334,4 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         self.selector_ = final
         self.selected_, self.scores_ = final.selected_, final.scores_
         self.support_ = final.support_
+        self._remember_variables(getattr(final, "variables_", None))

@@ -13,8 +13,8 @@ from projse.estimators.progress import FitProgress
 from projse.moments.own_products import ON_CLUSTER
 from projse.moments.partitions import cross_elsewhere, moments_elsewhere
 from projse.moments.sums import Moments
+from projse.moments.whole_numbers import settle_targets
 from projse.search.task import Task
-from projse.sources.encode_targets import warn_many_classes
 
 
 class FitElsewhereMixin(FitMomentsMixin):
@@ -72,12 +72,7 @@ class FitElsewhereMixin(FitMomentsMixin):
                     "needs at least 2."
                 )
             if getattr(rows, "class_target", None) is None:  # else the user has said so
-                warn_many_classes(
-                    moments.classes,
-                    moments.n_samples,
-                    self.target_type,
-                    getattr(rows, "Y", None),
-                )
+                moments = settle_targets(moments, self.target_type, getattr(rows, "Y", None))
             progress.phase("picks")
             remember_columns(self, moments.n_x, moments.feature_names)
             cross = cross_elsewhere(rows, moments, **options)

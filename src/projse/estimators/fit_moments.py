@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.fitted import all_or_nothing, remember_candidates, remember_columns
 from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.selector import RowSelector
@@ -21,8 +21,8 @@ from projse.exceptions import (
 )
 from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
+from projse.moments.whole_numbers import settle_targets
 from projse.search.task import Outcome, Task
-from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 
@@ -37,6 +37,7 @@ class FitMomentsMixin(RowSelector):
     center: bool
     center_kernel: bool
     round_size: int | str | None
+    groups: Any
     include: Any
     target_type: str
     n_jobs: int | None
@@ -73,7 +74,7 @@ class FitMomentsMixin(RowSelector):
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
             )
         with all_or_nothing(self):
-            remember_columns(self, moments.n_x, moments.feature_names)
+            remember_candidates(self, moments)
             self._fit_moments(moments, cross=cross)
 
     def _fit_moments(
@@ -99,8 +100,9 @@ class FitMomentsMixin(RowSelector):
     def _add_moments(self, batch: Moments, y: Any) -> None:
         """Add moments to those seen so far, and select anew."""
         total = self.moments_ + batch if hasattr(self, "moments_") else batch
-        warn_many_classes(total.classes, total.n_samples, self.target_type, y)
-        outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        # All rows so far tell whether whole numbers are classes; those to come may tell otherwise.
+        settled = settle_targets(total, self.target_type, y)
+        outcome = self._task(total.one_view).on_moments(settled, provisional=True)
         # As many directions as the rows can tell apart, and fewer than references: more may come.
         rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_y
         if outcome.lacks_products and not rank_may_grow:
@@ -124,11 +126,13 @@ class FitMomentsMixin(RowSelector):
         """Warn of picks that a row or two make up."""
         if not few:
             return
-        names = self._feature_names()
+        grouped = hasattr(self, "variables_")
+        names = self.variables_.names if grouped else self._feature_names()
         listed = [repr(names[j]) if names else str(j) for j in few[:5]]
         more = f" and {len(few) - 5} more" if len(few) > 5 else ""
+        noun = "variable" if grouped else "column"
         warn_caller(
-            f"Of column(s) {', '.join(listed)}{more} of {self._view}, a single row makes up more "
+            f"Of {noun}(s) {', '.join(listed)}{more} of {self._view}, a single row makes up more "
             f"than 40 %: these picks rest on one or two of {n_rows} rows, and will hardly hold "
             "for others. Look at those rows, or leave such columns out with exclude.",
             UnreliableSelectionWarning,
@@ -154,7 +158,7 @@ class FitMomentsMixin(RowSelector):
 
     def _store(self, outcome: Outcome, *, quiet: bool = False) -> None:
         selection, wanted = outcome.selection, outcome.plan.n_features
-        n = self.n_features_in_
+        self._remember_variables(outcome.variables)
         selected = np.asarray(selection.indices, dtype=np.intp)
         self.selected_ = selected
         self.scores_ = np.asarray(selection.scores, dtype=np.float64)
@@ -162,8 +166,9 @@ class FitMomentsMixin(RowSelector):
         self.margins_ = np.asarray(selection.margins, dtype=np.float64)
         self.pvalues_ = np.asarray(selection.pvalues, dtype=np.float64)
         self.rounds_ = np.asarray(selection.rounds, dtype=np.intp)
-        self.support_ = np.zeros(n, dtype=bool)
-        self.support_[selected] = True
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_[self._columns_of(selected)] = True
+        n = self.n_features_in_ if outcome.variables is None else outcome.variables.n
         self.ranking_ = np.full(n, len(selected) + 1, dtype=np.intp)
         self.ranking_[selected] = np.arange(1, len(selected) + 1)
         self.reference_rank_ = selection.reference_rank

@@ -13,8 +13,8 @@ from projse.moments.own_products import ONCE
 from projse.moments.stream import OpenSource
 from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
+from projse.moments.whole_numbers import settle_targets
 from projse.search.task import Task
-from projse.sources.encode_targets import warn_many_classes
 
 
 class FitSourceMixin(FitMomentsMixin):
@@ -95,7 +95,7 @@ class FitSourceMixin(FitMomentsMixin):
             fit_progress.phase("rows")
             moments = opened.total(needs_products)
             if class_target is None:
-                warn_many_classes(moments.classes, moments.n_samples, self.target_type)
+                moments = settle_targets(moments, self.target_type, name=opened.label_name)
             fit_progress.phase("picks")
             cross = None
             # Products that were left out by hand are not made by another pass.

@@ -27,6 +27,16 @@ def remember_columns(estimator: Any, n: int, names: Sequence[str] | None) -> Non
         del estimator.feature_names_in_
 
 
+def remember_candidates(estimator: Any, given: Any) -> None:
+    """Set the same from moments: of a table, the columns that it had."""
+    variables = given.x_variables
+    if variables is None:
+        remember_columns(estimator, len(given.x_mean), given.feature_names)
+        return
+    encoder = (given.encoding or {}).get("x", {"names": variables.names})
+    remember_columns(estimator, variables.n, encoder["names"])
+
+
 @contextmanager
 def all_or_nothing(estimator: Any) -> Iterator[None]:
     """Put the fitted attributes back as they were when the block raises."""

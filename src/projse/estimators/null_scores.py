@@ -89,9 +89,14 @@ class Problem:
 
     rows: Rows
     moments: Moments | None
-    spec: KernelSpec
+    task: Task
     plan: Plan
     rare_references: bool | None = None
+
+    @property
+    def spec(self) -> KernelSpec:
+        """What the kernel sees."""
+        return self.task.spec
 
     @property
     def eps(self) -> float:
@@ -118,7 +123,7 @@ class Problem:
             rare_references=self.rare_references,
         )
         for yx in permuted_cross(rows, moments, orders):
-            yield from_gram(replace(linear, yx=yx), self.spec)
+            yield self.task.by_variables(from_gram(replace(linear, yx=yx), self.spec))
 
 
 def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
@@ -137,7 +142,7 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
             moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
     plan = task.complete(float(rows.n_samples), rows.n_samples, spectrum)
     # Scores are compared with scores: the p-values of permuted data are of no use.
-    return Problem(rows, moments, task.spec, replace(plan, degrees=float("nan")), rare)
+    return Problem(rows, moments, task, replace(plan, degrees=float("nan")), rare)
 
 
 def null_scores(

@@ -15,6 +15,8 @@ from projse.parameters import (
     yes_or_no,
 )
 from projse.sources.encode_targets import TARGET_TYPES
+from projse.sources.table.encoder import BASES
+from projse.sources.table.kinds import MISSING
 
 
 def check_parameters(p: Any) -> None:
@@ -24,6 +26,14 @@ def check_parameters(p: Any) -> None:
     one_of("exhausted", p.exhausted, ("residual", "restart", "stop"))
     one_of("target_type", p.target_type, TARGET_TYPES)
     one_of("solver", p.solver, ("auto", "gram", "qr"))
+    one_of("missing", p.missing, MISSING)
+    one_of("basis", p.basis, BASES)
+    whole("min_frequency", p.min_frequency, 1)
+    if isinstance(p.categorical_features, str) and p.categorical_features != "from_dtype":
+        raise ValueError(
+            f"categorical_features={p.categorical_features!r}; the only word is 'from_dtype'. Name "
+            "columns in a list."
+        )
     whole("degree", p.degree, 1)
     number("coef0", p.coef0)
     if p.alpha != "auto":

@@ -42,7 +42,7 @@ class PermutationTest:
         Monte-Carlo error of the p-values, ``√(p (1 − p) / (n_permutations + 1))``.
     n_permutations : int
     feature_names : tuple of str or None
-        Names of the picks, where X has names.
+        Names of the picks, where X or the groups have names.
     """
 
     selected: Array
@@ -184,7 +184,7 @@ def permutation_test(
     tie = max(TIE, 64 * problem.eps)
     as_high = np.count_nonzero(null >= fitted.scores_ * (1 - tie), axis=0)
     pvalues = (1 + as_high) / (len(seeds) + 1)
-    names = getattr(fitted, "feature_names_in_", None)
+    named = hasattr(fitted, "feature_names_in_") or hasattr(fitted, "variables_")
     return PermutationTest(
         selected=fitted.selected_,
         scores=fitted.scores_,
@@ -192,7 +192,7 @@ def permutation_test(
         pvalues=pvalues,
         standard_errors=np.sqrt(pvalues * (1 - pvalues) / (len(seeds) + 1)),
         n_permutations=len(seeds),
-        feature_names=None if names is None else tuple(names[fitted.selected_]),
+        feature_names=tuple(fitted.variable_names_[fitted.selected_]) if named else None,
     )
 
 

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from projse.estimators.fit_elsewhere import FitElsewhereMixin
 from projse.estimators.fit_source import FitSourceMixin
+from projse.estimators.fit_table import FitTableMixin
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
@@ -27,6 +28,7 @@ Array = NDArray[Any]
 
 
 class ProjSe(
+    FitTableMixin,
     FitSourceMixin,
     FitElsewhereMixin,
     CallbackSupportMixin,  # type: ignore[misc]
@@ -90,13 +92,36 @@ class ProjSe(
     round_size : int, "auto" or None, default="auto"
         Condition on the picks after this many of them; None: only once the space is used up. "auto"
         is 1, and None with ``exhausted="restart"``.
+    groups : sequence of labels, mapping or None, default=None
+        Which columns make up a variable that is picked or left as a whole: a label a column, or a
+        mapping from names to columns (indices, names, or patterns such as ``'city_*'``). Columns in
+        no group are variables of their own. Variables stand in the order of their first columns.
+        Linear kernel. See Notes for the score.
     include : sequence of int or str, default=None
-        Come first, in this order, as round 0; everything else is conditioned on them.
+        Come first, in this order, as round 0; everything else is conditioned on them. With groups:
+        variables, by name or index.
     exclude : sequence of int or str, default=None
         Never picked.
     target_type : {"auto", "continuous", "class"}, default="auto"
-        How to read y. "auto": labels (strings, booleans, categoricals, integers in one column)
-        are classes, all else is continuous.
+        How to read y. "auto": strings, booleans and categoricals in one column are classes; whole
+        numbers in one column are classes if they have up to 20 distinct values, or up to the root
+        of the number of rows, and numbers if they have more (a warning tells where it is close);
+        all else is continuous. In a data frame of several columns, each that is no number counts
+        as the indicators of its levels.
+    categorical_features : "from_dtype", None or array-like of str, int or bool
+        Columns of X that are categories whatever they hold (codes, say): names, indices, or a mask.
+        Strings, booleans, categoricals and enums are categories in any case; "from_dtype" (the
+        default) and None name no others.
+    min_frequency : int, default=5
+        Levels of a category with fewer rows are pooled into one; gaps of a number in fewer rows are
+        filled with its mean. A weight of 2 counts as two rows.
+    missing : {"refuse", "drop", "indicator", "mean"}, default="refuse"
+        Gaps (NaN, None, NaT, null) in X, y and covariates: an error; leave out rows that have any;
+        make the gap a part of its variable, next to the value; or fill in the mean. A missing
+        category is a level of its own with the last two.
+    basis : {"linear", "spline"}, default="linear"
+        What a number in X stands for: itself, or a small spline basis (cubic, 5 knots at
+        quantiles: up to 6 columns), with which U-shapes, thresholds and saturations are found.
     significance : float, default=0.05
         Used when ``n_features_to_select="auto"``.
     n_jobs : int or None, default=None
@@ -111,7 +136,7 @@ class ProjSe(
     Attributes
     ----------
     selected_ : ndarray of int of shape (n_selected,)
-        Indices in the order of selection.
+        Indices in the order of selection: of variables, which without groups are columns.
     scores_ : ndarray of shape (n_selected,)
         Share of the pick, given the picks before it, that the references explain, in [0, 1]: the
         squared projection norm. Ridges shrink it: with ``alpha`` a candidate that is itself the
@@ -131,7 +156,8 @@ class ProjSe(
         0 for ``include``, then 1, 2, … each time everything is conditioned on the picks: with
         ``round_size=1``, every pick is a round of its own.
     support_ : ndarray of bool of shape (n_features_in_,)
-    ranking_ : ndarray of int of shape (n_features_in_,)
+        The columns of what was selected.
+    ranking_ : ndarray of int of shape (n_variables,)
         1 for the first pick, 2 for the second, …; all others share the next number.
     alpha_ : float
         What ``alpha`` came to.
@@ -145,6 +171,10 @@ class ProjSe(
     moments_ : Moments
         What the rows came down to. Not there for callable kernels and for references that were
         factored themselves (fewer rows than references, or ``solver="qr"``).
+    variable_names_ : ndarray of str of shape (n_variables,)
+        Names of groups and of columns in none; x0, x1, … where columns have no names.
+    variables_ : Variables
+        Which columns make up each variable. Not there without groups.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names.
@@ -153,6 +183,18 @@ class ProjSe(
     -----
     Ties are real (with Y = X and no ridge every first score is 1): among scores within 1e-10 of the
     best, the lowest index wins. A weight of 2 counts as the row twice, also in the p-values.
+
+    **Groups.** A group stands for the space that its columns span, so mixing them changes nothing.
+    With Q an orthonormal basis of what is left of it, in d dimensions, and ``s(q)`` the score of
+    one column, its total ``T = Σ s(q)`` grows with d by chance. So the score is adjusted for
+    chance, as the adjusted R² is, and put on the scale of one column::
+
+        a = (T − d h̄) / (c_d − d h̄),    score = h̄ + a (c_1 − h̄)
+
+    with h̄ the mean score of an unrelated column, and ``c_d`` the most that d columns can have.
+    Unrelated groups of any size have the mean score h̄; a group that fills the space of the rows
+    has h̄ too, since it would explain anything. One column has ``s(q)``, as without groups. A
+    group that was picked is conditioned on with one ridge for all of its orthonormal columns.
 
     One view with a ridge factors the kernel matrix of the candidates, of up to 8192 dimensions
     (columns, or rows where these are fewer and dense and the kernel is linear). The paper's form
@@ -199,9 +241,14 @@ class ProjSe(
         tol: float | None = None,
         exhausted: str = "residual",
         round_size: int | str | None = "auto",
+        groups: Any = None,
         include: Any = None,
         exclude: Any = None,
         target_type: str = "auto",
+        categorical_features: Any = "from_dtype",
+        min_frequency: int = 5,
+        missing: str = "refuse",
+        basis: str = "linear",
         significance: float = 0.05,
         n_jobs: int | None = None,
         batch_size: int | None = None,
@@ -221,9 +268,14 @@ class ProjSe(
         self.tol = tol
         self.exhausted = exhausted
         self.round_size = round_size
+        self.groups = groups
         self.include = include
         self.exclude = exclude
         self.target_type = target_type
+        self.categorical_features = categorical_features
+        self.min_frequency = min_frequency
+        self.missing = missing
+        self.basis = basis
         self.significance = significance
         self.n_jobs = n_jobs
         self.batch_size = batch_size
@@ -236,14 +288,19 @@ class ProjSe(
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            Candidates. A Dask array or data frame is summed by its workers.
+            Candidates: numbers; in data frames (pandas, polars, Arrow) and arrays of objects also
+            categories and dates, each of which is one variable of several columns. A Dask array or
+            data frame is summed by its workers.
         y : array-like or sparse matrix of shape (n_samples,) or (n_samples, n_y), default=None
-            References: numbers, class labels or label indicators. None: one view, Y is X.
+            References: numbers, class labels or label indicators; in a data frame any of them side
+            by side. None: one view, Y is X.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts as the row twice, weight 0 as the row gone.
         covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
             Variables that everything is conditioned on and that are never picked (age, sex,
-            batch). Columns that are not numbers count as class labels.
+            batch). Columns that are not numbers count as class labels, and so do whole numbers
+            that have a categorical dtype (``frame.astype({"batch": "category"})``); dates as trend
+            and cycles.
 
         Returns
         -------
@@ -255,6 +312,8 @@ class ProjSe(
 
             return self._fit_elsewhere(DaskRows.of(X, y, sample_weight), covariates)
         with all_or_nothing(self):
+            if self._table_options().concern(X, y, covariates):
+                return self._fit_table(X, y, sample_weight, covariates)
             rows = self._check_rows(X, y, sample_weight, self.target_type)
             if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
                 raise ValueError(
@@ -303,7 +362,7 @@ class ProjSe(
 
                 self._partial_fit_elsewhere(DaskRows.of(X, y, sample_weight), target_type)
                 return self
-            rows = self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
+            rows = self._batch(X, y, sample_weight, target_type, first)
 
             def sum_rows(with_xx: bool) -> Moments:
                 options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}

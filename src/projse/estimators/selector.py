@@ -11,8 +11,9 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse.sources.table.kinds import holds_more_than_numbers
+from projse.sources.variables import Variables
 
 NO_OUTPUT_OF_DASK = (
     "set_output does not apply to Dask collections, which keep their type; use "
@@ -29,7 +30,32 @@ def output_config(estimator: Any) -> str:
 class RowSelector(SelectorMixin):  # type: ignore[misc]
     """Base of the selectors, on top of scikit-learn's own."""
 
+    n_features_in_: int
     support_: NDArray[np.bool_]
+    variables_: Variables
+
+    @property
+    def variable_names_(self) -> NDArray[Any]:
+        """Names of the variables: of groups, and of columns in none."""
+        check_is_fitted(self, "support_")
+        if hasattr(self, "variables_"):
+            return np.array(self.variables_.names, dtype=object)
+        return np.asarray(
+            self._feature_names() or [f"x{j}" for j in range(self.n_features_in_)], dtype=object
+        )
+
+    def _remember_variables(self, variables: Variables | None) -> None:
+        """Keep which columns make up each variable, where there are groups."""
+        if variables is not None:
+            self.variables_ = variables
+        elif hasattr(self, "variables_"):
+            del self.variables_
+
+    def _columns_of(self, selected: Any) -> NDArray[np.intp]:
+        """Return the columns of variables, one variable after the other."""
+        if hasattr(self, "variables_"):
+            return self.variables_.columns_of(selected)
+        return np.asarray(selected, dtype=np.intp)
 
     def transform(self, X: Any) -> Any:
         """Keep the selected columns, in the order that they have in X.
@@ -37,7 +63,8 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features_in_)
-            Of a Dask array or data frame, columns are taken lazily.
+            Of a Dask array or data frame, columns are taken lazily. Of a frame with columns that
+            are no numbers, columns come back as they are, with levels that the fit did not see.
 
         Returns
         -------
@@ -49,6 +76,10 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             if output_config(self) != "default":
                 raise ValueError(NO_OUTPUT_OF_DASK)
             return select_columns(X, self._get_support_mask(), self._feature_names())
+        if holds_more_than_numbers(X):
+            check_is_fitted(self, "support_")
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return self._transform(X)
         return super().transform(X)
 
     def _check_rows(
@@ -81,10 +112,15 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             ensure_min_features=min_features,
         )
         names = self._feature_names()
-        rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
-        if min_samples > 1:  # these are all rows, not a batch of them
-            warn_many_classes(rows.classes, rows.n_samples, target_type, y)
-        return rows
+        # A single row is enough for a batch of them.
+        return make_rows(
+            X,
+            y,
+            sample_weight,
+            target_type=target_type,
+            feature_names=names,
+            all_rows=min_samples > 1,
+        )
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

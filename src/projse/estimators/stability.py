@@ -80,8 +80,9 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    selection_frequencies_ : ndarray of shape (n_features_in_,)
-        Share of the resamples that select the variable.
+    selection_frequencies_ : ndarray of shape (n_variables,)
+        Share of the resamples that select the variable; without groups in the selector, a variable
+        is a column.
     selected_ : ndarray of int
         The stable set: variables with at least the frequency ``threshold``, most frequent first.
     support_ : ndarray of bool of shape (n_features_in_,)
@@ -100,7 +101,8 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         π ≤ 0.5.
     selections_ : ndarray of int of shape (n_resamples, n_picks)
         Picks of each resample in order; −1 where one ended early.
-    relevances_ : ndarray of shape (n_resamples, n_features_in_)
+    relevances_ : ndarray of shape (n_resamples, n_variables)
+    variable_names_ : ndarray of str of shape (n_variables,)
     n_features_in_ : int
     feature_names_in_ : ndarray of str
 
@@ -299,7 +301,9 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         task = self._task(one_view)
         ties = np.random.default_rng(deepcopy(rng).integers(1 << 62))  # leaves the draws of rows
         for _ in range(self.n_resamples):
-            yield replace(task, plan=replace(task.plan, tie_order=ties.permutation(task.n_x)))
+            yield replace(
+                task, plan=replace(task.plan, tie_order=ties.permutation(task.n_variables))
+            )
 
     def _fit_blocks(
         self, rows: Rows, blocks: list[Array], rng: np.random.Generator
@@ -328,6 +332,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
 
     def _finish(self, outcomes: list[Outcome]) -> None:
         """Keep what the resamples selected; say what is wrong with many of them."""
+        self._remember_variables(outcomes[0].variables)
         self._store([outcome.selection for outcome in outcomes])
         n_short = sum(outcome.lacks_products for outcome in outcomes)
         if n_short:
@@ -364,7 +369,8 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         return list(Parallel(n_jobs=self.n_jobs or 1, prefer="threads")(jobs))
 
     def _store(self, fits: list[Selection]) -> None:
-        n, longest = self.n_features_in_, max(len(fit.indices) for fit in fits)
+        n = self.variables_.n if hasattr(self, "variables_") else self.n_features_in_
+        longest = max(len(fit.indices) for fit in fits)
         self.selections_ = np.full((len(fits), longest), -1, dtype=np.intp)
         scores = np.zeros((len(fits), longest))
         for i, fit in enumerate(fits):
@@ -396,14 +402,16 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         self.relevance_stability_ = float(self.relevance_stability_path_[-1])
         self.relevances_ = W
         self.selection_frequencies_ = Z.mean(axis=0)
-        self.support_ = self.selection_frequencies_ >= self.threshold - 1e-12
-        mean_place = np.where(self.support_, _mean_place(self.selections_, n), np.inf)
+        stable = self.selection_frequencies_ >= self.threshold - 1e-12
+        mean_place = np.where(stable, _mean_place(self.selections_, n), np.inf)
         order = np.lexsort((mean_place, -self.selection_frequencies_))
-        self.selected_ = order[: int(self.support_.sum())]
+        self.selected_ = order[: int(stable.sum())]
+        self.support_ = np.zeros(self.n_features_in_, dtype=bool)
+        self.support_[self._columns_of(self.selected_)] = True
         q = float(Z.sum(axis=1).mean())
         margin = 2 * self.threshold - 1
         self.expected_false_ = q**2 / (margin * n) if margin > 0 else float("inf")
-        if not self.support_.any():
+        if not stable.any():
             warn_caller(
                 f"No variable is stable: the most frequent one is in "
                 f"{self.selection_frequencies_.max():.2g} of the resamples, and "

@@ -11,7 +11,6 @@ from sklearn.utils import check_array
 from projse.kernels.routes import KernelSpec, Route, from_moments, from_rows
 from projse.moments.sums import Moments
 from projse.search.rounds import Plan, ReferenceSpace
-from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
 
 
@@ -63,7 +62,6 @@ def _in_memory(X: Any, Y: Any, spec: KernelSpec) -> Route:
         ensure_min_samples=2,
     )
     rows = make_rows(X, Y)
-    warn_many_classes(rows.classes, rows.n_samples, "auto", Y)
     return from_rows(rows, spec)
 
 

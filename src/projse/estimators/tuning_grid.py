@@ -74,6 +74,11 @@ def _check_entry(params: dict[str, Any], selector: ProjSe) -> None:
             f"param_grid names {name!r}; it takes parameters of ProjSe other than "
             "n_features_to_select, which n_features lists."
         )
+    if "groups" in params:
+        raise ValueError(
+            "param_grid names 'groups', which says what a variable is; set it in the selector: "
+            "numbers of variables would not compare."
+        )
     if "target_type" in params:
         raise ValueError(
             "param_grid names 'target_type', which says what y is; set it in the selector: "

@@ -64,7 +64,10 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     alpha, redundancy, rank, tol, exhausted, round_size, significance
         Of both selections; see :class:`ProjSe`. ``**projse.PAPER`` is the paper's form.
     x_include, y_include, x_exclude, y_exclude : sequence of int or str, default=None
-        Columns that come first, and columns that are never picked.
+        Variables that come first, and variables that are never picked.
+    groups, y_groups : sequence of labels, mapping or None, default=None
+        Columns of X, and of Y, that are picked or left as a whole; see :class:`ProjSe`. Where they
+        are given, the selections do not begin with the pair that correlates most.
     n_jobs, batch_size
         Of the pass over the rows; see :class:`ProjSe`.
 
@@ -130,6 +133,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y_include: Any = None,
         x_exclude: Any = None,
         y_exclude: Any = None,
+        groups: Any = None,
+        y_groups: Any = None,
         significance: float = 0.05,
         n_jobs: int | None = None,
         batch_size: int | None = None,
@@ -152,6 +157,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.y_include = y_include
         self.x_exclude = x_exclude
         self.y_exclude = y_exclude
+        self.groups = groups
+        self.y_groups = y_groups
         self.significance = significance
         self.n_jobs = n_jobs
         self.batch_size = batch_size
@@ -196,9 +203,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 self._begin_with_best_pair(views, x_selector, y_selector)
                 x_selector.fit(x_frame, Y, sample_weight)
                 y_selector.fit(y_frame, X, sample_weight)
-                moments = self._moments(
-                    X[:, x_selector.selected_], Y[:, y_selector.selected_], sample_weight
-                )
+                x, y = (s._columns_of(s.selected_) for s in (x_selector, y_selector))
+                moments = self._moments(X[:, x], Y[:, y], sample_weight)
             else:
                 self.moments_ = self._moments(X, Y, sample_weight, x_names, y_names)
                 moments = self._select(self.moments_, x_selector, y_selector)
@@ -328,8 +334,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         From moments alone, so the cost does not depend on the number of rows of the fit. On the
         rows of the fit it grows with k by itself; on held-out rows it may fall, and be negative.
         """
-        blocks, n_x, n_y = self._blocks(X, Y, sample_weight)
-        return correlation_path(blocks, n_x, n_y, sizes, n_components)
+        blocks = self._blocks(X, Y, sample_weight)
+        return correlation_path(blocks, *self._ends(), sizes, n_components)
 
     def canonical_correlation_grid(
         self,
@@ -353,8 +359,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_x_sizes, n_y_sizes)
         """
-        blocks, n_x, n_y = self._blocks(X, Y, sample_weight)
-        return correlation_grid(blocks, n_x, n_y, x_sizes, y_sizes)
+        blocks = self._blocks(X, Y, sample_weight)
+        return correlation_grid(blocks, *self._ends(), x_sizes, y_sizes)
 
     def _selectors(self) -> tuple[ProjSe, ProjSe]:
         wanted = self.n_features_to_select
@@ -368,8 +374,9 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             n_x = n_y = wanted
         shared = {name: getattr(self, name) for name in _SHARED}
         shared["target_type"] = "continuous"
-        x_selector = ProjSe(n_x, include=self.x_include, exclude=self.x_exclude, **shared)
-        y_selector = ProjSe(n_y, include=self.y_include, exclude=self.y_exclude, **shared)
+        x_side = {"groups": self.groups, "include": self.x_include, "exclude": self.x_exclude}
+        y_side = {"groups": self.y_groups, "include": self.y_include, "exclude": self.y_exclude}
+        x_selector, y_selector = ProjSe(n_x, **x_side, **shared), ProjSe(n_y, **y_side, **shared)
         y_selector._view = "Y"
         return x_selector, y_selector
 
@@ -412,7 +419,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self._begin_with_best_pair(moments, x_selector, y_selector)
         x_selector.fit_moments(moments)
         y_selector.fit_moments(swapped(moments))
-        return restricted(moments, x_selector.selected_, y_selector.selected_)
+        x, y = (s._columns_of(s.selected_) for s in (x_selector, y_selector))
+        return restricted(moments, x, y)
 
     def _begin_with_best_pair(
         self, views: Rows | Moments, x_selector: ProjSe, y_selector: ProjSe
@@ -428,6 +436,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if any(s.n_features_to_select == "auto" or s.include is not None for s in sides):
             return
         if self.exhausted == "restart" or callable(self.kernel):
+            return
+        if any(s.groups is not None for s in sides):  # the best of many columns is no fair pair
             return
         allowed = []
         for selector, n, known in (
@@ -448,15 +458,23 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.x_scores_, self.y_scores_ = x_selector.scores_, y_selector.scores_
         x_names = getattr(self, "feature_names_in_", None)
         y_names = getattr(self, "y_feature_names_in_", None)
-        self.x_selected_names_ = _names(x_names, "x", self.x_selected_)
-        self.y_selected_names_ = _names(y_names, "y", self.y_selected_)
+        self.x_selected_names_ = _variable_names(x_selector, x_names, "x")
+        self.y_selected_names_ = _variable_names(y_selector, y_names, "y")
         self.selected_moments_ = moments
-        n_x, n_y = len(self.x_selected_), len(self.y_selected_)
+        n_x, n_y = moments.n_x, moments.n_y
         self.canonical_correlations_ = np.empty(0)
         if n_x and n_y:
             self.canonical_correlations_ = CanonicalBlocks(moments, self.center).all(n_x, n_y)
 
-    def _blocks(self, X: Any, Y: Any, sample_weight: Any) -> tuple[CanonicalBlocks, int, int]:
+    def _ends(self) -> tuple[Array, Array]:
+        """Count the columns of the first 1, 2, … picks of X and of Y."""
+        x, y = (
+            np.cumsum([len(s._columns_of([j])) for j in s.selected_])
+            for s in (self.x_selector_, self.y_selector_)
+        )
+        return x, y
+
+    def _blocks(self, X: Any, Y: Any, sample_weight: Any) -> CanonicalBlocks:
         check_is_fitted(self, "x_selected_")
         if (X is None) != (Y is None):
             missing = "X" if X is None else "Y"
@@ -474,14 +492,14 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 x, y = check_array(x, **_CHECKS), check_array(y, input_name="Y", **_CHECKS)
                 check_consistent_length(x, y)
                 moments = self._moments(x, y, sample_weight)
-            held_out = restricted(moments, _places(self.x_selected_), _places(self.y_selected_))
-        return CanonicalBlocks(self.selected_moments_, self.center, held_out), n_x, n_y
+            sides = (self.x_selector_, self.y_selector_)
+            held_out = restricted(moments, *(_places(s._columns_of(s.selected_)) for s in sides))
+        return CanonicalBlocks(self.selected_moments_, self.center, held_out)
 
     def _columns(self, A: Any, label: str) -> Any:
         """Return the selected columns, in the order they have, of a view that fits."""
-        selector, selected = self.x_selector_, self.x_selected_
-        if label == "Y":
-            selector, selected = self.y_selector_, self.y_selected_
+        selector = self.y_selector_ if label == "Y" else self.x_selector_
+        selected = selector._columns_of(selector.selected_)
         n, fitted = selector.n_features_in_, getattr(selector, "feature_names_in_", None)
         if is_dask(A):
             from projse.engines.dask_collections import select_columns
@@ -521,7 +539,7 @@ class _SecondView(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         names = getattr(self.views, "y_feature_names_in_", None)
-        return _names(names, "y", np.sort(self.views.y_selected_))
+        return _names(names, "y", np.flatnonzero(self.views.y_selector_.support_))
 
 
 _CHECKS: dict[str, Any] = {
@@ -530,6 +548,13 @@ _CHECKS: dict[str, Any] = {
     "ensure_all_finite": False,
     "ensure_min_samples": 2,
 }
+
+
+def _variable_names(selector: ProjSe, names: Array | None, prefix: str) -> Array:
+    """Return the names of the picks: of groups, or of columns."""
+    if hasattr(selector, "variables_"):
+        return selector.variable_names_[selector.selected_]
+    return _names(names, prefix, selector.selected_)
 
 
 def _names(names: Array | None, prefix: str, selected: Array) -> Array:

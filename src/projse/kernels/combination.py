@@ -9,17 +9,71 @@ clusters and memory come to the same subspaces from one pass.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.moments.counts import rows_that_count
-from projse.sources.table.encoder import MAX_LEVELS
+from projse.sources.table.encoder import MAX_LEVELS, TableEncoder
 from projse.sources.table.plan import PERIODS, ColumnPlan
 from projse.sources.variables import Variables
 
+if TYPE_CHECKING:
+    from projse.moments.sums import Moments
+    from projse.sources.rows import Rows
+
 Array = NDArray[Any]
+
+MIN_FREQUENCY = 5
+"""Levels of fewer rows are pooled, unless the user says otherwise."""
+
+
+def bases_of_moments(moments: Moments, min_frequency: int = MIN_FREQUENCY) -> dict[int, Array]:
+    """Return the bases of the candidates of moments, which hold the plan of their encoding."""
+    plain = None if moments.encoding is None else moments.encoding.get("x")
+    if moments.x_variables is None or plain is None:
+        return {}
+    encoder = TableEncoder.from_dict(plain)
+    return bases_of(
+        moments.x_variables,
+        encoder.plans,
+        moments.x_mean,
+        sum_weights=moments.sum_weights,
+        n_rows=moments.n_samples,
+        x_min=moments.x_min,
+        x_max=moments.x_max,
+        missing=encoder.missing,
+        min_frequency=min_frequency,
+    )
+
+
+def bases_of_rows(rows: Rows, min_frequency: int = MIN_FREQUENCY) -> dict[int, Array]:
+    """Return the bases of the candidates of encoded rows."""
+    plain = None if rows.encoding is None else rows.encoding.get("x")
+    if rows.x_variables is None or plain is None:
+        return {}
+    encoder = TableEncoder.from_dict(plain)
+    counted = rows.counted()
+    w = np.ones(counted.n_samples) if counted.weight is None else counted.weight
+    trends = [j for j, c in enumerate(rows.x_variables.columns) if c.kind == "trend"]
+    low, high = np.zeros(rows.X.shape[1]), np.zeros(rows.X.shape[1])
+    for j in trends:
+        trend = counted.X[:, [j]]
+        trend = trend.toarray() if sp.issparse(trend) else trend
+        low[j], high[j] = trend.min(), trend.max()
+    return bases_of(
+        rows.x_variables,
+        encoder.plans,
+        np.asarray(w @ counted.X).ravel() / w.sum(),
+        sum_weights=float(w.sum()),
+        n_rows=counted.n_samples,
+        x_min=low,
+        x_max=high,
+        missing=encoder.missing,
+        min_frequency=min_frequency,
+    )
 
 
 def bases_of(
@@ -160,3 +214,22 @@ def merge_bases(
             parts.append(part)
         merged[g] = np.concatenate(parts, axis=1)
     return merged
+
+
+def combined(
+    raw: Any, variables: Variables, bases: Mapping[int, Array]
+) -> tuple[Any, tuple[str, ...]]:
+    """Apply bases to raw columns; return those that come out, and their names."""
+    if not bases:
+        return raw, variables.titles
+    blocks, places, names = [], [], []
+    for v in range(variables.n):
+        own = variables.columns_of(v)
+        basis = bases.get(v, np.eye(len(own)))
+        kept = [int(np.flatnonzero(column)[0]) for column in basis.T]
+        names += [variables.titles[own[k]] for k in kept]
+        blocks.append(basis)
+        places.append(own)
+    order = np.concatenate(places)
+    mapped = raw[:, order] @ sp.block_diag(blocks, format="csr")
+    return sp.csr_array(mapped) if sp.issparse(mapped) else np.asarray(mapped), tuple(names)

@@ -255,7 +255,7 @@ def whitening(G: Array, T: Array, eps: float, amplification: Array) -> Array:
     T, off = T[:, alive] * units, off[alive] * units**2
     K = K[np.ix_(alive, alive)] * units[:, None] * units
     values, vectors = scipy.linalg.eigh((K + K.T) / 2, check_finite=False)
-    # A direction must have digits of its own: what is left of it elsewhere is divided by its length.
+    # A direction must have digits of its own: what others have of it is divided by its length.
     relative = max(eps ** (2 / 3), default_tol(len(K), eps))
     known = values > relative * np.maximum(values[-1], off @ vectors**2)
     W: Array = T @ (vectors[:, known] / np.sqrt(values[known]))

@@ -24,8 +24,9 @@ from projse.moments.resample import deal, generator, group_codes
 from projse.moments.rounding import refuse_vanishing_squares
 from projse.moments.sparse_products import centred_yx
 from projse.moments.sums import Moments
+from projse.moments.whole_numbers import settle_blocks
 from projse.parameters import check_pass_options, is_whole
-from projse.sources.encode_targets import column_names, warn_many_classes
+from projse.sources.encode_targets import column_names
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.threads import effective_n_threads, ordered_map
 
@@ -87,7 +88,8 @@ def block_moments(
         if groups is not None:
             raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")
         options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
-        return partition_moments(DaskRows.of(X, y, sample_weight), with_xx=with_xx, **options)
+        parts = partition_moments(DaskRows.of(X, y, sample_weight), with_xx=with_xx, **options)
+        return settle_blocks(parts, target_type, y) if parts else parts
     refuse_dask(
         "block_moments cannot deal out single rows; n_blocks=None takes each partition as a block",
         *(X, y, sample_weight),
@@ -99,7 +101,6 @@ def block_moments(
     if n_blocks is None or not is_whole(n_blocks) or not 2 <= n_blocks <= m:
         raise ValueError(f"n_blocks={n_blocks!r} must be a number from 2 to {m}, the rows.")
     rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
-    warn_many_classes(rows.classes, rows.n_samples, target_type, y)
     codes = group_codes(groups, m)
     strata = rows.class_codes() if stratify and codes is None else None
     blocks = deal(m, n_blocks, generator(random_state), strata, codes)

@@ -141,7 +141,9 @@ class PartitionPass:
         if self.against is not None:
             rows = self.against(make_rows(X, None, weight, feature_names=names))
         else:
-            rows = make_rows(X, Y, weight, target_type=self.target_type, feature_names=names)
+            rows = make_rows(
+                X, Y, weight, target_type=self.target_type, feature_names=names, all_rows=False
+            )
             titles = self.layout.target_names
             if titles is not None and rows.classes is None and not self.many_labels:
                 rows = replace(rows, target_names=titles)

@@ -27,10 +27,10 @@ from projse.moments.own_products import (
 from projse.moments.state import StateFolder
 from projse.moments.stream_run import Multiplier, NeedsProducts, OwnMultiplier, Report, Run
 from projse.moments.sums import Moments, keeps_products
+from projse.moments.whole_numbers import settle_targets
 from projse.parameters import check_pass_options
 from projse.sources import open_source
 from projse.sources.columns import Columns, Request, choose, warn_nameless
-from projse.sources.encode_targets import warn_many_classes
 from projse.sources.encoded_rows import first_look
 from projse.sources.parts import Part, Reading
 
@@ -133,9 +133,9 @@ def moments_from(
     options = SourceOptions(*columns, with_xx, format, state, state_by, *encoding)
     opened = OpenSource(source, options, target_type, n_jobs, batch_size, progress)
     moments = opened.total()
-    if class_target is None:  # else the user has said so
-        warn_many_classes(moments.classes, moments.n_samples, target_type)
-    return moments
+    if class_target is not None:  # the user has said so
+        return moments
+    return settle_targets(moments, target_type, name=opened.label_name)
 
 
 class OpenSource:
@@ -178,6 +178,11 @@ class OpenSource:
         if not all(part.repeatable for part in self.parts):
             return ONCE
         return OVER_FILES if self.options.state is None else OVER_STATE
+
+    @property
+    def label_name(self) -> str | None:
+        """Name of the column of labels, if there is one."""
+        return None if self.columns is None else self.columns.labels
 
     def total(self, needs_products: NeedsProducts | None = None) -> Moments:
         """Sum all rows; ``needs_products`` settles ``with_xx="auto"`` by the first moments."""

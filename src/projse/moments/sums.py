@@ -13,7 +13,7 @@ from sklearn.utils import check_array
 from projse.engines.dask import DaskRows
 from projse.moments.combine import combine
 from projse.parameters import check_pass_options
-from projse.sources.encode_targets import column_names, warn_many_classes
+from projse.sources.encode_targets import column_names
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
 from projse.sources.variables import Variables
 
@@ -147,19 +147,18 @@ class Moments:
         """
         from projse.moments.in_memory import moments_of
         from projse.moments.partitions import moments_elsewhere
+        from projse.moments.whole_numbers import settle_targets
 
         check_pass_options(n_jobs, batch_size, with_xx)
         if is_dask(X, Y, sample_weight):
             options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
             remote = DaskRows.of(X, Y, sample_weight)
             moments = moments_elsewhere(remote, with_xx=with_xx, **options)
-            warn_many_classes(moments.classes, moments.n_samples, target_type, Y)
-            return moments
+            return settle_targets(moments, target_type, Y)
         refuse_non_numeric_columns(X)
         names = column_names(X)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
         rows = make_rows(X, Y, sample_weight, target_type=target_type, feature_names=names)
-        warn_many_classes(rows.classes, rows.n_samples, target_type, Y)
         return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
 
     @property

@@ -83,9 +83,7 @@ class SoftColumns:
         ridge = plan.ridge(space.values, space.alpha, int(alive.sum()))
         self._soft = SoftConditioning(deflation.R, alive, ridge, gram.eps ** (2 / 3))
         self._initial = self._soft.scores()
-        self._given = GivenPicks(
-            search.rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3)
-        )
+        self._given = GivenPicks(search.rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
         self.eligible = space.shortlist.eligible = alive.copy()
 
     @property

@@ -28,11 +28,15 @@ so that more rows can be added to the moments later."""
 
 @dataclass(frozen=True)
 class ProductsNeeded:
-    """What a selection of this plan and kernel needs of the products of n_x candidates."""
+    """What a selection of this plan and kernel needs of the products of n_x candidates.
+
+    ``grouped``: some variables are several columns, and need the products of these.
+    """
 
     plan: Plan
     spec: KernelSpec
     n_x: int
+    grouped: bool = False
 
     @property
     def all_needed(self) -> bool:
@@ -41,7 +45,7 @@ class ProductsNeeded:
         by_mean_distance = spec.kernel == "rbf" and isinstance(spec.gamma, str)
         # One view whose directions are weighed or cut is factored whole.
         one_view = plan.one_view and (plan.needs_factor or by_mean_distance)
-        return spec.center_kernel or one_view
+        return spec.center_kernel or one_view or self.grouped
 
     def n_rows(self, n_y: int | None) -> int:
         """Bound the number of candidates whose products with all others are needed.
@@ -129,6 +133,8 @@ class ProductsNeeded:
         remedy = "fit rows in memory"
         if self.spec.center_kernel:
             remedy += ", or use center_kernel=False"
+        elif self.grouped:
+            remedy += ", or use no groups"
         elif self.plan.one_view:
             remedy += " with **projse.PAPER, which needs no factor of them"
         elif not self.all_needed:

@@ -6,27 +6,43 @@ resamples, folds and permutations share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projse.exceptions import ProductsMissingError
+from projse.kernels.combination import (
+    MIN_FREQUENCY,
+    bases_of_moments,
+    bases_of_rows,
+    merge_bases,
+)
 from projse.kernels.feature_gram import FeatureGram
-from projse.kernels.routes import KernelSpec, Route, from_moments, from_rows
+from projse.kernels.routes import (
+    FACTORED_COLUMNS,
+    KernelSpec,
+    Route,
+    from_moments,
+    from_rows,
+)
+from projse.kernels.subspaces import WhitenedGram
 from projse.moments.accumulate import Progress
 from projse.moments.counts import are_no_counts, rows_that_count
 from projse.moments.own_products import IN_MEMORY, Cross
 from projse.moments.sums import Moments
-from projse.parameters import column_indices, is_whole, plain_rank
+from projse.parameters import plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
 from projse.search.doubts import doubts
+from projse.search.named_variables import NamedVariables, refuse_kernel
 from projse.search.products import ProductsNeeded, reference_columns
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import degrees_of_freedom
+from projse.sources.groups import resolve_groups
 from projse.sources.rows import Rows
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
@@ -36,6 +52,7 @@ class Outcome:
     """Picks, the plan that led to them, the moments that they come from, and doubts about them.
 
     ``few_rows`` are the picks, but for those included, that one or two of ``n_rows`` rows make up.
+    ``variables`` tell which columns make up a candidate; None: each is one.
     """
 
     selection: Selection
@@ -44,6 +61,7 @@ class Outcome:
     doubts: tuple[str, ...] = ()
     n_rows: int = 0
     few_rows: tuple[int, ...] = ()
+    variables: Variables | None = None
 
     @property
     def lacks_products(self) -> bool:
@@ -61,7 +79,15 @@ class Task:
     plan : Plan
         Without what only the rows tell: see :meth:`complete`.
     n_x : int
-        Number of candidates.
+        Number of columns to select from.
+    variables : Variables or None
+        Of those columns, which the plan then counts and numbers; None: each is a variable.
+    encoded : Variables or None
+        Where a table was encoded: of the columns that came out, with the variables of the plan.
+    bases : mapping of int to ndarray
+        Combinations of those columns that count, of some variables.
+    min_frequency : int
+        Levels of fewer rows are pooled.
     solver : {"auto", "gram", "qr"}
     n_jobs, batch_size : int or None
         Of a pass over rows in memory.
@@ -70,9 +96,13 @@ class Task:
     spec: KernelSpec
     plan: Plan
     n_x: int
+    variables: Variables | None = None
     solver: str = "auto"
     n_jobs: int | None = None
     batch_size: int | None = None
+    encoded: Variables | None = None
+    bases: Mapping[int, Array] = field(default_factory=dict)
+    min_frequency: int = MIN_FREQUENCY
 
     @classmethod
     def of(
@@ -81,15 +111,10 @@ class Task:
         """Resolve the parameters of a ``ProjSe`` against n_x candidates."""
         p = parameters
         spec = KernelSpec(p.kernel, p.degree, p.coef0, p.gamma, p.center, p.scale, p.center_kernel)
-        include = column_indices("include", p.include, n_x, names)
-        exclude = column_indices("exclude", p.exclude, n_x, names)
-        both = np.intersect1d(include, exclude)
-        if both.size:
-            j = int(both[0])
-            label = f"column {j}" if names is None else f"column {names[j]!r}"
-            raise ValueError(
-                f"include and exclude overlap: {label} is in both; take it out of one of them."
-            )
+        variables = None if p.groups is None else resolve_groups(p.groups, n_x, names)
+        refuse_kernel(variables, spec)
+        named = NamedVariables(n_x, names, variables)
+        include, exclude = named.included_and_excluded(p.include, p.exclude)
         # To start again in the same space, nothing is conditioned on.
         conditions = p.exhausted != "restart"
         round_size = p.round_size
@@ -99,7 +124,7 @@ class Task:
         if redundancy == "auto":
             redundancy = None if conditions and round_size == 1 else 0.0
         plan = Plan(
-            n_features=_number(p.n_features_to_select, n_x, include.size, exclude.size),
+            n_features=named.number(p.n_features_to_select, include.size, exclude.size),
             exhausted=p.exhausted,
             round_size=round_size,
             redundancy=redundancy,
@@ -112,12 +137,56 @@ class Task:
             first=getattr(p, "_first", None),
             significance=p.significance if p.n_features_to_select == "auto" else None,
         )
-        return cls(spec, plan, n_x, p.solver, p.n_jobs, p.batch_size)
+        return cls(
+            *(spec, plan, n_x, variables, p.solver, p.n_jobs, p.batch_size),
+            min_frequency=p.min_frequency,
+        )
+
+    def of_columns(self, columns: Variables | None, bases: Mapping[int, Array]) -> Task:
+        """Go on with the columns that a table was encoded to.
+
+        Parameters
+        ----------
+        columns : Variables or None
+            Whose variables are the columns of the table; None: nothing was encoded.
+        bases : mapping of int to ndarray
+            Of those variables.
+        """
+        if columns is None:
+            return self
+        if self.variables is not None:
+            bases = merge_bases(bases, columns, self.variables)
+            columns = columns.grouped(self.variables)
+        refuse_kernel(columns, self.spec)
+        return replace(self, n_x=len(columns.columns), encoded=columns, bases=bases)
+
+    @property
+    def parts(self) -> Variables | None:
+        """Variables of the columns that the rows have; None: each column is one."""
+        return self.variables if self.encoded is None else self.encoded
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether a variable is anything but a column."""
+        return self.parts is not None and (bool(self.bases) or not self.parts.are_columns)
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables to select from."""
+        return self.n_x if self.parts is None else self.parts.n
+
+    def columns_of(self, picks: Sequence[int]) -> tuple[Array, Array]:
+        """Return the columns of picks, one pick after the other, and where each of them ends."""
+        indices = np.asarray(picks, dtype=np.intp)
+        if self.parts is None:
+            return indices, np.arange(1, len(indices) + 1)
+        sizes = np.bincount(self.parts.of_column, minlength=self.parts.n)[indices]
+        return self.parts.columns_of(indices), np.cumsum(sizes)
 
     @property
     def products(self) -> ProductsNeeded:
         """Which products of the candidates with each other are needed."""
-        return ProductsNeeded(self.plan, self.spec, self.n_x)
+        return ProductsNeeded(self.plan, self.spec, self.n_x, self.is_grouped)
 
     def complete(self, sum_weights: float, n_rows: int, spectrum: Array | None) -> Plan:
         """Add to the plan what is only known once the rows were seen."""
@@ -127,7 +196,8 @@ class Task:
                 "n_features_to_select='auto' goes by p-values, which one view (y=None) does not "
                 "have; use a number."
             )
-        plan = replace(plan, n_rows=float(rows_that_count(sum_weights, n_rows)))
+        counted = float(rows_that_count(sum_weights, n_rows))
+        plan = replace(plan, n_rows=counted, dimension=counted - int(self.spec.center))
         if plan.one_view:
             plan = replace(plan, largest_ridge=LARGEST_IN_ONE_VIEW)
         degrees = float("nan")
@@ -147,12 +217,12 @@ class Task:
     def route(
         self, rows: Rows, *, n_covariates: int = 0, progress: Progress | None = None
     ) -> Route:
-        """Make kernel matrices of rows in memory."""
+        """Make kernel matrices of rows in memory, of their columns."""
         return from_rows(
             rows,
             self.spec,
-            whole_reference=self.plan.needs_factor,
-            solver=self.solver,
+            whole_reference=self._needs_whole_reference,
+            solver=self._solver(rows.Y is None),
             with_xx=self.products.are_summed(
                 reference_columns(rows, self.spec.center) - n_covariates,
                 IN_MEMORY,
@@ -163,6 +233,32 @@ class Task:
             batch_size=self.batch_size,
             progress=progress,
         )
+
+    def by_variables(self, gram: FeatureGram) -> FeatureGram:
+        """Turn kernel matrices of columns into those that the search of variables goes by."""
+        if self.parts is None or not self.is_grouped:
+            return gram
+        return WhitenedGram(gram, self.parts, self.bases, one_view=self.plan.one_view)
+
+    @property
+    def _needs_whole_reference(self) -> bool:
+        return self.plan.needs_factor or self.is_grouped
+
+    def _solver(self, one_view: bool) -> str:
+        """Return the solver; in one view, groups are whitened before they are factored."""
+        if not (one_view and self.is_grouped):
+            return self.solver
+        if self.solver == "qr":
+            raise ValueError(
+                "solver='qr' factors the columns, but with groups in one view (y=None) the "
+                "references are whitened groups; use solver='auto'."
+            )
+        if self.n_x > FACTORED_COLUMNS:
+            raise ValueError(
+                f"groups with one view (y=None) need a factor of all {self.n_x} columns; it is "
+                f"made for up to {FACTORED_COLUMNS}. Leave columns out, or pass y."
+            )
+        return "gram"
 
     def on_rows(
         self,
@@ -177,17 +273,22 @@ class Task:
         Where all candidates or all references are constant, that is an error, or nothing is
         selected if they ``may_be_constant``.
         """
+        if rows.x_variables is not None and self.encoded is None:
+            options: Any = {"n_covariates": n_covariates, "may_be_constant": may_be_constant}
+            bases = bases_of_rows(rows, self.min_frequency)
+            return self.of_columns(rows.x_variables, bases).on_rows(rows, phase=phase, **options)
         route = self.route(rows, n_covariates=n_covariates, progress=phase("rows"))
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         n_rows = int(np.count_nonzero(w))
         plan = self.complete(float(w.sum()), n_rows, route.spectrum)
         constant = self._constant(route.gram, refuse=not may_be_constant)
-        selection = select(route.gram, plan, phase("picks"))
+        gram = self.by_variables(route.gram)
+        selection = select(gram, plan, phase("picks"))
         if not constant:
             self._refuse_silence(selection)
         doubts = self._doubts(selection, n_rows)
-        few = _few_rows(selection, route.gram)
-        return Outcome(selection, plan, route.moments, doubts, n_rows, few)
+        few = _few_rows(selection, gram)
+        return Outcome(selection, plan, route.moments, doubts, n_rows, few, self.variables)
 
     def on_moments(
         self,
@@ -211,17 +312,26 @@ class Task:
         may_be_constant : bool
             As in :meth:`on_rows`.
         """
+        if moments.x_variables is not None and self.encoded is None:
+            bases = bases_of_moments(moments, self.min_frequency)
+            task = self.of_columns(moments.x_variables, bases)
+            return task.on_moments(
+                moments, cross=cross, provisional=provisional, may_be_constant=may_be_constant
+            )
         if moments.xx is None and (cross is None or self.products.all_needed):
             self._refuse_lack(moments)
-        gram = from_moments(moments, self.spec, cross=cross, whole_reference=self.plan.needs_factor)
+        gram = from_moments(
+            moments, self.spec, cross=cross, whole_reference=self._needs_whole_reference
+        )
         plan = self.complete(moments.sum_weights, moments.n_samples, None)
         constant = self._constant(gram, refuse=not (provisional or may_be_constant))
+        gram = self.by_variables(gram)
         selection = select(gram, plan)
         if not (provisional or constant):
             self._refuse_silence(selection)
         doubts = self._doubts(selection, moments.n_samples)
         few = _few_rows(selection, gram)
-        return Outcome(selection, plan, moments, doubts, moments.n_samples, few)
+        return Outcome(selection, plan, moments, doubts, moments.n_samples, few, self.variables)
 
     def _doubts(self, selection: Selection, n_rows: int) -> tuple[str, ...]:
         linear, center = self.spec.is_linear, self.spec.center
@@ -234,6 +344,8 @@ class Task:
             what = "include"
         elif self.spec.center_kernel:
             what = "center_kernel"
+        elif self.is_grouped:
+            what = "groups"
         else:
             return
         raise ProductsMissingError(
@@ -268,28 +380,10 @@ class Task:
 def _few_rows(selection: Selection, gram: FeatureGram) -> tuple[int, ...]:
     chosen = zip(selection.indices, selection.rounds, strict=True)
     picks = np.array([j for j, number in chosen if number > 0], dtype=np.intp)
-    few = gram.on_few_rows(picks) if picks.size else None
+    if not picks.size:
+        return ()
+    if isinstance(gram, WhitenedGram):
+        few = gram.variables_on_few_rows(picks)
+    else:
+        few = gram.on_few_rows(picks)
     return () if few is None else tuple(picks[few].tolist())
-
-
-def _number(wanted: Any, n_x: int, n_include: int, n_exclude: int) -> int | None:
-    """Return how many candidates to select; None for as many as the references have directions."""
-    available = n_x - n_exclude
-    if not available:
-        raise ValueError(f"exclude leaves nothing to select from: it holds all {n_x} columns.")
-    if wanted is None:
-        return None
-    if isinstance(wanted, str):
-        return available
-    n_features = int(wanted) if is_whole(wanted) else max(1, int(float(wanted) * n_x))
-    if n_features > available:
-        left = f" of which {n_exclude} are excluded" if n_exclude else ""
-        raise ValueError(
-            f"n_features_to_select={wanted!r} is more than there are: X has {n_x} columns{left}."
-        )
-    if n_include > n_features:
-        raise ValueError(
-            f"include names {n_include} variables, more than n_features_to_select={wanted!r}; they "
-            "count towards it."
-        )
-    return n_features

@@ -240,7 +240,7 @@ def _make(X: Any, y: Any, weight: Any, target_type: str, missing: str, where: st
                     return None
                 X, y = X[keep], None if y is None else _take(y, keep)
                 weight = None if weight is None else weight[keep]
-        return make_rows(X, y, weight, target_type=target_type, feature_names=names)
+        return make_rows(X, y, weight, target_type=target_type, feature_names=names, all_rows=False)
     except SourceError:
         raise
     except ValueError as error:

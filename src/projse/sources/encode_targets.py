@@ -18,8 +18,11 @@ Array = NDArray[Any]
 
 TARGET_TYPES = ("auto", "continuous", "class")
 
-MANY_CLASSES = 20
-"""Up to this many distinct whole numbers, "auto" takes them for class labels without a word."""
+FEW_CLASSES = 20
+"""Up to this many distinct whole numbers, "auto" takes them for class labels in any case."""
+
+CLOSE = 1.5
+"""Within this factor of the limit, a warning says what whole numbers were taken for."""
 
 
 @dataclass
@@ -42,13 +45,14 @@ def encode_targets(
     n_samples: int | None = None,
     counted: NDArray[np.bool_] | None = None,
     label: str = "y",
+    all_rows: bool = True,
 ) -> Targets:
     """Turn ``y`` into reference columns.
 
-    Strings, booleans, categoricals and integers in one column are class labels, as in
-    scikit-learn's ``TargetEncoder``; they become sparse indicators. Floats are continuous, even
-    when they hold whole numbers. Two-dimensional numbers (multilabel indicators among them) are
-    used as they are.
+    Strings, booleans and categoricals in one column are class labels, and become sparse indicators;
+    whole numbers in one column are, where they have few distinct values (see :func:`are_classes`).
+    Floats are continuous, even when they hold whole numbers. Two-dimensional numbers (multilabel
+    indicators among them) are used as they are.
 
     Parameters
     ----------
@@ -60,6 +64,9 @@ def encode_targets(
         Rows of non-zero weight: labels of the others are not looked at.
     label : str
         What messages call y.
+    all_rows : bool
+        Whether these are all rows. A batch says little about them: its whole numbers become
+        classes, and the sum of all batches tells whether that is what they are.
     """
     if target_type not in TARGET_TYPES:
         raise ValueError(f"target_type={target_type!r} is not one of {', '.join(TARGET_TYPES)}.")
@@ -94,6 +101,8 @@ def encode_targets(
     if columns.shape[1] == 1:
         column = columns[:, 0]
         labels = target_type == "auto" and (is_categorical(y) or _is_labels(column))
+        if labels and all_rows and not is_categorical(y):
+            labels = not _are_numbers(column if counted is None else column[counted])
         if target_type == "class" or labels:
             classes, indicator = _one_hot(column, counted, label)
             if not is_categorical(y):
@@ -110,37 +119,34 @@ def encode_targets(
     return Targets(_numeric(columns, names, label), names)
 
 
-def warn_many_classes(
-    classes: Array | None, n_samples: int, target_type: str, y: Any = None
-) -> None:
-    """Warn where "auto" took whole numbers for labels that look like measurements or counts.
+def are_classes(n_distinct: int, n_rows: float) -> bool:
+    """Tell whether whole numbers are class labels, rather than measurements or counts.
 
-    That is: more than ``MANY_CLASSES`` distinct values, and more than the root of the number of
-    rows, which is about how many bins a histogram of so many measurements would have. So 100
-    classes pass from 10 000 rows on. It is for all rows: a batch says little about them.
+    They are with up to 20 distinct values, or up to the root of the number of rows: about as many
+    as a histogram of so many measurements would have bins, so that a class has as many rows as
+    there are classes. So 100 classes are taken for that from 10 000 rows on.
+    """
+    return n_distinct <= max(FEW_CLASSES, math.isqrt(int(n_rows)))
+
+
+def warn_if_close(classes: Array, n_rows: int) -> None:
+    """Say what "auto" took whole numbers for, where the rule might as well say otherwise.
 
     Parameters
     ----------
-    classes : ndarray or None
-        Distinct values that became classes.
-    n_samples : int
-        Rows they come from.
-    target_type : str
-        What the user asked for; only "auto" leaves a doubt.
-    y : object
-        Where they come from, if it is at hand: categoricals leave no doubt either.
+    classes : ndarray
+        Distinct values, sorted.
+    n_rows : int
     """
-    if target_type != "auto" or classes is None or classes.dtype.kind not in "iu":
+    limit = max(FEW_CLASSES, math.isqrt(n_rows))
+    if not limit / CLOSE < len(classes) <= limit * CLOSE:
         return
-    if y is not None and is_categorical(y):
-        return
-    if len(classes) <= max(MANY_CLASSES, math.isqrt(n_samples)):
-        return
+    labels = are_classes(len(classes), n_rows)
+    taken = "each was taken for a class" if labels else "they were taken for numbers"
     warn_caller(
         f"y holds whole numbers with {len(classes)} distinct values ({classes[0]} to "
-        f"{classes[-1]}) in {n_samples} rows, and each was taken for a class. Say "
-        "target_type='continuous' if they are measurements or counts, target_type='class' if they "
-        "are labels.",
+        f"{classes[-1]}) in {n_rows} rows, and {taken}. Say target_type='continuous' if they are "
+        "measurements or counts, target_type='class' if they are labels.",
         ManyClassesWarning,
     )
 
@@ -175,6 +181,19 @@ def column_names(y: Any) -> tuple[str, ...] | None:
         return (name,) if isinstance(name, str) and name else None
     columns = list(columns)
     return tuple(columns) if all(isinstance(c, str) for c in columns) else None
+
+
+def _are_numbers(column: Array) -> bool:
+    """Whether labels are whole numbers of many distinct values; warn where it is close."""
+    if column.dtype.kind == "O":
+        if any(isinstance(v, str | bytes | bool | np.bool_) for v in column if not is_missing(v)):
+            return False
+        column = np.array([int(v) for v in column if not is_missing(v)])
+    if column.dtype.kind not in "iu":
+        return False
+    distinct = np.unique(column)
+    warn_if_close(distinct, len(column))
+    return not are_classes(len(distinct), len(column))
 
 
 def _is_labels(column: Array) -> bool:

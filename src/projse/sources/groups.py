@@ -167,7 +167,7 @@ def _columns_of(item: Any, group: str, n_columns: int, names: list[str] | None) 
 
 
 def _variables(labels: list[str | None], own: list[str]) -> Variables:
-    """Number the variables by their first columns; refuse a group with a column's name."""
+    """Return variables by the order of their first columns; refuse a group with a column's name."""
     places: dict[str | int, int] = {}
     names: list[str] = []
     alone: set[str] = set()

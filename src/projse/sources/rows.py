@@ -97,10 +97,12 @@ def make_rows(
     *,
     target_type: str = "auto",
     feature_names: tuple[str, ...] | None = None,
+    all_rows: bool = True,
 ) -> Rows:
     """Put checked candidates together with encoded references and weights.
 
-    ``X`` must already be a two-dimensional numeric array or a sparse matrix.
+    ``X`` must already be a two-dimensional numeric array or a sparse matrix; ``all_rows`` is as in
+    :func:`~projse.sources.encode_targets.encode_targets`.
     """
     X = as_csr(X) if sp.issparse(X) else X
     m = X.shape[0]
@@ -108,7 +110,7 @@ def make_rows(
     counted = None if weight is None or weight.all() else weight > 0
     targets = Targets(None)
     if y is not None:
-        targets = encode_targets(y, target_type, n_samples=m, counted=counted)
+        targets = encode_targets(y, target_type, n_samples=m, counted=counted, all_rows=all_rows)
     return Rows(X, targets.Y, weight, feature_names, targets.names, targets.classes)
 
 
@@ -228,7 +230,8 @@ def refuse_non_finite(A: Any, label: str, names: tuple[str, ...] | None) -> None
     more = f" and {bad.size - 10} more" if bad.size > 10 else ""
     raise ValueError(
         f"Input {label} contains NaN or infinity, in column{'s' if bad.size > 1 else ''} "
-        f"{listed}{more}. Drop those rows or fill the values in (sklearn.impute)."
+        f"{listed}{more}. Drop those rows or fill the values in (sklearn.impute); "
+        "ProjSe does it for gaps with missing='drop', 'indicator' or 'mean'."
     )
 
 

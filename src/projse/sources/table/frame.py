@@ -78,6 +78,15 @@ class Frame:
         return Frame(self.data[np.flatnonzero(mask)], self.label)
 
 
+def is_table(part: Any) -> bool:
+    """Whether something may have columns that are no numbers: a frame, or an array of objects."""
+    if isinstance(part, np.ndarray):
+        return part.ndim == 2 and part.dtype.kind in "OUTM"
+    return getattr(part, "ndim", 2) == 2 and (
+        hasattr(part, "columns") or hasattr(part, "to_struct_array")
+    )
+
+
 def _table_of_batch(table: Any) -> Any:
     """Make an Arrow table of a record batch, which narwhals does not take."""
     if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "to_struct_array"):

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from projse.parameters import column_indices
 from projse.sources.encode_targets import is_missing
-from projse.sources.table.frame import Frame
+from projse.sources.table.frame import Frame, is_table
 
 Array = NDArray[Any]
 
@@ -73,6 +73,11 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
         kind != "number" and not isinstance(t, plain)
         for kind, t in zip(kinds_of(frame, None), types, strict=True)
     )
+
+
+def holds_more_than_numbers(X: Any) -> bool:
+    """Whether something is a table with columns that are no numbers."""
+    return is_table(X) and needs_encoding(Frame.of(X), None)
 
 
 def _kind(frame: Frame, j: int, declared: bool) -> str:

@@ -1,0 +1,105 @@
+"""Fits to tables: frames with categories, dates and gaps, and numbers as splines."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
+
+from projse.estimators.fit_moments import FitMomentsMixin
+from projse.estimators.progress import FitProgress
+from projse.estimators.table_rows import TableOptions, TableRows
+from projse.moments.in_memory import moments_of
+from projse.moments.sums import Moments
+from projse.search.task import Outcome
+from projse.sources.covariates import append_covariates
+from projse.sources.rows import Rows
+from projse.sources.table.encoder import TableEncoder
+
+
+class FitTableMixin(FitMomentsMixin):
+    """Adds the fit to tables to an estimator that has the parameters of ``ProjSe``."""
+
+    categorical_features: Any
+    missing: str
+    basis: str
+
+    def _table_options(self) -> TableOptions:
+        return TableOptions(self.categorical_features, self.missing, self.basis)
+
+    def _table(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        covariates: Any,
+        target_type: str,
+        *,
+        reset: bool = True,
+        all_rows: bool = True,
+    ) -> TableRows:
+        """Check the columns of a table, and look at it: again, if rows were seen before."""
+        validate_data(self, X, reset=reset, skip_check_array=True)
+        encoder = None
+        if not reset:
+            plain = (self.moments_.encoding or {}).get("x")
+            if plain is None:
+                raise ValueError(
+                    "partial_fit cannot go on with categories, dates, gaps or splines from rows "
+                    "that were plain numbers; begin with rows that have them, or start with a "
+                    "clone."
+                )
+            encoder = TableEncoder.from_dict(plain)
+        given = (X, y, sample_weight, covariates, self._table_options(), target_type)
+        table = TableRows.of(*given, encoder=encoder, all_rows=all_rows)
+        if all_rows and table.frame.shape[0] < 2:
+            raise ValueError(
+                f"Found array with {table.frame.shape[0]} sample(s) that count while a minimum of "
+                "2 is required."
+            )
+        return table
+
+    def _batch(self, X: Any, y: Any, sample_weight: Any, target_type: str, first: bool) -> Rows:
+        """Check a batch of rows, and encode it as the rows before it were."""
+        encoded = not first and self.moments_.encoding is not None
+        if encoded or self._table_options().concern(X, y):
+            options: Any = {"reset": first, "all_rows": False}
+            return self._table(X, y, sample_weight, None, target_type, **options).rows()
+        return self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
+
+    def _fit_table(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
+        """Select from the columns of a table."""
+        table = self._table(X, y, sample_weight, covariates, self.target_type)
+        targets, n_covariates = append_covariates(table.targets, table.covariates, self.center)
+        table = table.with_targets(targets)
+        progress = FitProgress(self, X, y)
+        if table.fits or n_covariates or callable(self.kernel) or self.solver == "qr":
+            outcome = self._task(targets.Y is None).on_rows(
+                table.rows(), n_covariates=n_covariates, phase=progress.phase
+            )
+        else:
+            outcome = self._on_slices(table, progress)
+        self._keep_moments(None if n_covariates else outcome.moments)
+        self._store(outcome)
+        progress.end()
+        return self
+
+    def _on_slices(self, table: TableRows, progress: FitProgress) -> Outcome:
+        """Select from the moments of slices of rows, which never lie encoded side by side."""
+        progress.phase("rows")
+        options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
+        total: Moments | int = 0
+        for rows in table.slices():
+            total = total + moments_of(rows, with_xx=True, **options)
+        assert isinstance(total, Moments)
+        progress.phase("picks")
+        return self._task(total.one_view).on_moments(total)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        linear = isinstance(self.kernel, str) and self.kernel == "linear" and not self.center_kernel
+        tags.input_tags.allow_nan = linear and self.missing != "refuse"
+        tags.input_tags.categorical = linear
+        tags.input_tags.string = linear
+        return tags

@@ -1,0 +1,252 @@
+"""Rows of tables in memory: candidates, references, weights and covariates, encoded together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils import _safe_indexing
+
+from projse.kernels.combination import bases_of, combined
+from projse.sources.encode_targets import encode_targets
+from projse.sources.rows import Rows, check_weight
+from projse.sources.table.encoder import TableEncoder
+from projse.sources.table.frame import Frame, is_table
+from projse.sources.table.gaps import gaps_in
+from projse.sources.table.kinds import holds_more_than_numbers, kinds_of, needs_encoding
+
+Array = NDArray[Any]
+
+ENCODED_BYTES = 1 << 28
+"""Encoded rows of up to so many bytes are held at once; more are encoded a slice at a time."""
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What a user says about tables: see :class:`~projse.ProjSe`."""
+
+    categorical_features: Any = "from_dtype"
+    missing: str = "refuse"
+    basis: str = "linear"
+
+    def concern(self, X: Any, y: Any = None, covariates: Any = None) -> bool:
+        """Whether one of the tables is more than numbers without gaps."""
+        return (
+            self._concern_candidates(X)
+            or self._mixes(y)
+            or _has_dates(covariates)
+            or (self.missing != "refuse" and any(_has_gaps(part) for part in (X, y, covariates)))
+        )
+
+    def _concern_candidates(self, X: Any) -> bool:
+        if sp.issparse(X):
+            if self.basis != "linear":
+                raise ValueError(
+                    f"basis={self.basis!r} needs dense numbers, but X is sparse; pass X.toarray(), "
+                    "or use basis='linear'."
+                )
+            return False
+        declared = self.categorical_features
+        plain = declared is None or (isinstance(declared, str) and declared == "from_dtype")
+        if self.basis != "linear" or not plain:
+            return True
+        return holds_more_than_numbers(X)
+
+    def _mixes(self, y: Any) -> bool:
+        """Whether y has several columns, not all of them numbers."""
+        if not is_table(y):
+            return False
+        frame = Frame.of(y, "y")
+        return frame.shape[1] > 1 and needs_encoding(frame)
+
+
+@dataclass(frozen=True)
+class TableRows:
+    """Rows of a table that are encoded as they are asked for.
+
+    Attributes
+    ----------
+    frame : Frame
+        The candidates, of rows that count.
+    encoder : TableEncoder
+    targets : Rows
+        References and weights, and no candidates.
+    covariates : object
+        Of the same rows: numbers, or what was passed.
+    """
+
+    frame: Frame
+    encoder: TableEncoder
+    targets: Rows
+    covariates: Any = None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        covariates: Any,
+        options: TableOptions,
+        target_type: str,
+        *,
+        encoder: TableEncoder | None = None,
+        all_rows: bool = True,
+    ) -> TableRows:
+        """Look at tables, leave out rows that do not count, and encode all but the candidates.
+
+        ``encoder`` is that of rows before these, if there are any.
+        """
+        frame = Frame.of(X)
+        n = frame.shape[0]
+        y, covariates = _as_table(y), _as_table(covariates)
+        for part, label in ((y, "y"), (covariates, "covariates")):
+            if part is not None and part.shape[0] != n:
+                raise ValueError(
+                    f"X and {label} have different numbers of rows: {n} and {part.shape[0]} "
+                    "(inconsistent numbers of samples)."
+                )
+        keep = np.ones(n, dtype=bool)
+        if options.missing == "drop":
+            for part, label in ((frame, "X"), (y, "y"), (covariates, "covariates")):
+                if part is not None:
+                    keep &= ~gaps_in(part, label)
+            if sample_weight is not None:
+                keep &= ~gaps_in(np.asarray(sample_weight))
+                sample_weight = np.where(keep, np.asarray(sample_weight), 0)
+            _refuse_nothing(keep, frame)
+        weight = check_weight(sample_weight, n)
+        if weight is not None:
+            keep &= weight > 0
+        if not keep.all():
+            kept = np.flatnonzero(keep)
+            frame = frame.take(keep)
+            y = None if y is None else _safe_indexing(y, kept)
+            covariates = None if covariates is None else _safe_indexing(covariates, kept)
+            weight = None if weight is None else check_weight(weight[keep], len(kept))
+        if encoder is None:
+            encoder = TableEncoder.look(
+                frame,
+                categorical_features=options.categorical_features,
+                missing=options.missing,
+                basis=options.basis,
+            )
+        nothing = np.empty((frame.shape[0], 0))
+        targets = Rows(nothing, weight=weight)
+        if y is not None:
+            targets = _with_references(targets, y, options, target_type, all_rows)
+        if covariates is not None and (_has_dates(covariates) or _has_gaps(covariates)):
+            covariates = _as_numbers(covariates, options.missing, weight, "covariates")[0]
+        return cls(frame, encoder, targets, covariates)
+
+    def with_targets(self, targets: Rows) -> TableRows:
+        """Put other references next to the candidates."""
+        return replace(self, targets=targets)
+
+    def rows(self, start: int = 0, stop: int | None = None) -> Rows:
+        """Encode a slice of the candidates, next to its references."""
+        stop = self.frame.shape[0] if stop is None else stop
+        whole = start == 0 and stop >= self.frame.shape[0]
+        frame = self.frame if whole else self.frame.rows(start, stop)
+        targets = self.targets if whole else self.targets.take(slice(start, stop))
+        X, variables = self.encoder.encode(frame)
+        return replace(
+            targets,
+            X=X,
+            feature_names=variables.titles,
+            x_variables=variables,
+            encoding={"x": self.encoder.to_dict()},
+        )
+
+    def slices(self) -> Iterator[Rows]:
+        """Encode a slice after the other, each of up to ``ENCODED_BYTES``."""
+        n = self.frame.shape[0]
+        step = max(1, int(n * ENCODED_BYTES / 8 / max(self.n_bytes, 1)))
+        for start in range(0, n, step):
+            yield self.rows(start, min(start + step, n))
+
+    @property
+    def n_bytes(self) -> int:
+        """About how many bytes all rows take once they are encoded, by the first of them."""
+        n = self.frame.shape[0]
+        first = self.encoder.encode(self.frame.rows(0, min(n, 1000)))[0]
+        size = first.data.nbytes + first.indices.nbytes if sp.issparse(first) else first.nbytes
+        return int(size * n / max(first.shape[0], 1))
+
+    @property
+    def fits(self) -> bool:
+        """Whether all rows may be encoded at once."""
+        return self.n_bytes <= ENCODED_BYTES
+
+
+def _with_references(
+    targets: Rows, y: Any, options: TableOptions, target_type: str, all_rows: bool
+) -> Rows:
+    """Encode references: as without tables, or column by column where they mix kinds or gaps."""
+    gaps = options.missing in ("indicator", "mean") and _has_gaps(y)
+    if not gaps and not (target_type == "auto" and options._mixes(y)):
+        if sp.issparse(y):
+            y = sp.csr_array(y)
+        found = encode_targets(y, target_type, n_samples=targets.n_samples, all_rows=all_rows)
+        return replace(targets, Y=found.Y, target_names=found.names, classes=found.classes)
+    declared: Any = "from_dtype"
+    if target_type == "class":
+        declared = list(range(Frame.of(y, "y").shape[1]))
+    Y, names = _as_numbers(y, options.missing, targets.weight, "y", declared)
+    return replace(targets, Y=Y, target_names=names)
+
+
+def _as_numbers(
+    table: Any, missing: str, weight: Array | None, label: str, categorical: Any = "from_dtype"
+) -> tuple[Any, tuple[str, ...]]:
+    """Encode a table whose subspaces need not wait: all of its rows are here."""
+    encoder = TableEncoder.look(
+        table, missing=missing, label=label, max_levels=None, categorical_features=categorical
+    )
+    raw, variables = encoder.encode(table)
+    n = raw.shape[0]
+    w = np.ones(n) if weight is None else weight
+    mean = np.asarray(w @ raw).ravel() / w.sum()
+    bases = bases_of(
+        variables,
+        encoder.plans,
+        mean,
+        sum_weights=float(n),
+        n_rows=n,
+        missing=missing,
+        max_levels=None,
+    )
+    return combined(raw, variables, bases)
+
+
+def _as_table(part: Any) -> Any:
+    """Make arrays of lists."""
+    if part is None or sp.issparse(part) or hasattr(part, "shape"):
+        return part
+    values = np.asarray(part)
+    return values if values.dtype.kind in "biuf" else np.asarray(part, dtype=object)
+
+
+def _has_gaps(part: Any) -> bool:
+    return part is not None and bool(gaps_in(_as_table(part)).any())
+
+
+def _has_dates(part: Any) -> bool:
+    return is_table(part) and "date" in kinds_of(Frame.of(part, "covariates"))
+
+
+def _refuse_nothing(keep: NDArray[np.bool_], frame: Frame) -> None:
+    """Refuse to drop all rows; name the column with the most gaps."""
+    if keep.any():
+        return
+    counts = [int(gaps_in(Frame(frame.data[:, [j]])).sum()) for j in range(frame.shape[1])]
+    worst = int(np.argmax(counts))
+    raise ValueError(
+        f"missing='drop' leaves none of {len(keep)} rows: every row has a gap (column "
+        f"{frame.title(worst)} of X has {counts[worst]}). Leave that column out, or say "
+        "missing='indicator' or 'mean'."
+    )

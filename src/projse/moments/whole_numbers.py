@@ -1,0 +1,77 @@
+"""Whole numbers that batches took for classes, judged once all rows are summed.
+
+The indicators of classes add up whatever values the batches hold, and the number itself is a
+combination of them: so the sum of all rows can say which it is to be, and memory, files and
+clusters agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from projse.sources.encode_targets import are_classes, is_categorical, warn_if_close
+
+if TYPE_CHECKING:
+    from projse.moments.sums import Moments
+
+
+def settle_targets(
+    moments: Moments, target_type: str, y: Any = None, *, name: str | None = None
+) -> Moments:
+    """Make one number of classes that are whole numbers with many distinct values.
+
+    Parameters
+    ----------
+    moments : Moments
+    target_type : str
+        What the user asked for; only "auto" leaves a doubt.
+    y : object
+        Where they come from, if it is at hand: categoricals leave no doubt either.
+    name : str or None
+        Of the column.
+    """
+    return settle_blocks([moments], target_type, y, name=name)[0]
+
+
+def settle_blocks(
+    blocks: Sequence[Moments], target_type: str, y: Any = None, *, name: str | None = None
+) -> list[Moments]:
+    """Do the same for blocks of rows, with the same classes, by what all of them hold."""
+    classes, n_rows = blocks[0].classes, sum(block.n_samples for block in blocks)
+    if target_type != "auto" or classes is None or classes.dtype.kind not in "iu":
+        return list(blocks)
+    if y is not None and is_categorical(y):
+        return list(blocks)
+    warn_if_close(classes, n_rows)
+    if are_classes(len(classes), n_rows):
+        return list(blocks)
+    return [_as_number(block, name) for block in blocks]
+
+
+def _as_number(moments: Moments, name: str | None) -> Moments:
+    """Combine the indicators of whole numbers to the numbers themselves: ``y = Σ_c c 1_c``."""
+    assert moments.classes is not None and moments.y_mean is not None and moments.yy is not None
+    values = moments.classes.astype(np.float64)
+    mean = float(values @ moments.y_mean)
+    # The indicators add up to 1, so that a shift changes no centred product, and saves digits.
+    shifted = values - mean
+    if sp.issparse(moments.yx):  # sums that are not centred
+        yx: Any = sp.csc_array(sp.csr_array(values[None, :]) @ moments.yx)
+    else:
+        yx = (shifted @ moments.yx)[None, :]
+    return replace(
+        moments,
+        y_mean=np.array([mean]),
+        yy=np.array([[shifted @ moments.yy @ shifted]]),
+        yx=yx,
+        classes=None,
+        target_names=None if name is None else (name,),
+        y_peak=None if moments.y_peak is None else np.array([shifted**2 @ moments.y_peak]),
+        y_min=np.array([values.min()]),
+        y_max=np.array([values.max()]),
+    )
