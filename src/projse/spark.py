@@ -101,6 +101,7 @@ PROJSE_NAMES = {
     "tol": "tol",
     "exhausted": "exhausted",
     "roundSize": "round_size",
+    "groups": "groups",
     "include": "include",
     "exclude": "exclude",
     "significance": "significance",
@@ -144,7 +145,7 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
         ``n_features_to_select`` of :class:`projse.ProjSe`.
     kernel, degree, coef0, gamma, center, scale, centerKernel, alpha, redundancy, rank
         As in :class:`projse.ProjSe`, with its defaults.
-    tol, exhausted, roundSize, include, exclude, significance
+    tol, exhausted, roundSize, groups, include, exclude, significance
         As in :class:`projse.ProjSe`, with its defaults.
     """
 
@@ -165,6 +166,7 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
     tol = _param("tol", "relative eigenvalue cut")
     exhausted = _param("exhausted", "residual, restart or stop")
     roundSize = _param("roundSize", "picks a round, auto, or None")
+    groups = _param("groups", "columns that are picked or left as a whole")
     include = _param("include", "come first")
     exclude = _param("exclude", "never picked")
     significance = _param("significance", "for numFeatures='auto'")
@@ -192,13 +194,15 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
         if self.isSet("weightCol"):
             columns["weight"] = self.getWeightCol()
         selector.fit_spark(dataset, **columns)
-        names = getattr(selector, "feature_names_in_", None)
+        named = hasattr(selector, "feature_names_in_") or hasattr(selector, "variables_")
+        names = [str(selector.variable_names_[j]) for j in selector.selected_] if named else None
         model = ProjSeSelectorModel(
             selected=selector.selected_.tolist(),
             scores=selector.scores_.tolist(),
             pvalues=[None if np.isnan(p) else p for p in selector.pvalues_.tolist()],
-            names=None if names is None else [str(names[j]) for j in selector.selected_],
+            names=names,
             n_features=selector.n_features_in_,
+            columns=np.flatnonzero(selector.support_).tolist(),
         )
         model._resetUid(self.uid)  # as the models of Spark's own estimators
         return self._copyValues(model)
@@ -210,13 +214,15 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
     Attributes
     ----------
     selected : list of int
-        Indices of the picks, in the order of selection.
+        Indices of the picks, in the order of selection; with groups, of variables.
     scores, pvalues : list of float
         Of the picks; a p-value that does not exist is None.
     names : list of str or None
-        Names of the picks, where the candidates have names.
+        Names of the picks, where the candidates or groups have names.
     n_features : int
-        Number of candidates.
+        Number of candidate columns.
+    columns : list of int
+        Columns of the picks, in the order of the candidates.
     """
 
     def __init__(
@@ -226,6 +232,7 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
         pvalues: Sequence[float | None] = (),
         names: Sequence[str] | None = None,
         n_features: int = 0,
+        columns: Sequence[int] | None = None,
     ) -> None:
         super().__init__()
         self.selected = list(selected)
@@ -233,9 +240,10 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
         self.pvalues = list(pvalues)
         self.names = None if names is None else list(names)
         self.n_features = n_features
+        self.columns = sorted(selected if columns is None else columns)
 
     def _transform(self, dataset: Any) -> Any:
-        kept = sorted(self.selected)
+        kept = self.columns
         if self.isSet("inputCols"):
             columns = [self.getInputCols()[j] for j in kept]
             step = VectorAssembler(inputCols=columns, outputCol=self.getOutputCol())
@@ -255,7 +263,7 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
         return _ModelReader()
 
 
-PICKS = ("selected", "scores", "pvalues", "names", "n_features")
+PICKS = ("selected", "scores", "pvalues", "names", "n_features", "columns")
 
 
 class _ModelWriter(MLWriter):  # type: ignore[misc]

@@ -27,6 +27,7 @@ from projse.cli.options import (
     Features,
     FileFormat,
     Format,
+    Group,
     Jobs,
     Kernel,
     NumericOnly,
@@ -128,6 +129,7 @@ def select(
         list[str] | None,
         option("--include", metavar="NAMES", help="Columns that are picked first."),
     ] = None,
+    group: Group = None,
     weight: Weight = None,
     kernel: Annotated[
         Kernel, option("--kernel", help="Kernel between the variables.")
@@ -180,6 +182,7 @@ def select(
             "coef0": coef0,
             "gamma": "mean_distance" if gamma is None else gamma,
             "exhausted": exhausted.value,
+            "groups": _groups(group),
             "include": _split(include),
             "target_type": "continuous",
             "significance": significance,
@@ -290,6 +293,22 @@ def _split(values: list[str] | None) -> list[str] | None:
     if not values:
         return None
     return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def _groups(values: list[str] | None) -> dict[str, list[str]] | None:
+    """Read NAME=COLUMNS; a group may be given in several parts."""
+    if not values:
+        return None
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        name, equals, columns = value.partition("=")
+        if not (name.strip() and equals and columns.strip()):
+            raise typer.BadParameter(
+                f"{value!r} is not NAME=COLUMNS, such as 'city=city_*' or 'size=a,b'.",
+                param_hint="'--group'",
+            )
+        groups.setdefault(name.strip(), []).extend(_split([columns]) or [])
+    return groups
 
 
 def _how_many(text: str | None) -> int | float | str | None:

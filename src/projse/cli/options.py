@@ -89,6 +89,16 @@ Exclude = Annotated[
     list[str] | None,
     option("--exclude", "-x", metavar="NAMES", help="Columns to leave out: names or patterns."),
 ]
+Group = Annotated[
+    list[str] | None,
+    option(
+        "--group",
+        "-g",
+        metavar="NAME=COLUMNS",
+        help="Columns that are picked or left as a whole: 'city=city_*' or 'size=a,b'. May be "
+        "repeated.",
+    ),
+]
 Weight = Annotated[
     str | None,
     option("--weight", "-w", metavar="NAME", help="Column of row weights."),

@@ -3,7 +3,7 @@
 import csv
 import io
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +18,7 @@ from projse.cli.write import STDOUT, is_terminal, place_to_write, write_text
 from projse.estimators.projse import ProjSe
 from projse.exceptions import ProductsMissingError, ProductsMissingWarning, SourceError
 from projse.moments.sums import Moments
+from projse.sources.groups import resolve_groups
 
 
 def select(
@@ -29,7 +30,7 @@ def select(
     with warnings_as_notes(), _all_picks():
         if moments_files(reading.data):
             moments = _sum(load_disjoint(reading.data))
-            excluded = _excluded(moments, reading)
+            excluded = _excluded(moments, reading, selector.groups)
             selector.set_params(exclude=excluded or None).fit_moments(moments)
         else:
             reading.run(
@@ -68,9 +69,17 @@ def names_of(moments: Moments) -> list[str]:
     return list(moments.feature_names or map(str, range(moments.n_x)))
 
 
+def variable_names(selector: Any) -> list[str]:
+    """Names of what is selected from: groups, or candidates."""
+    if hasattr(selector, "variables_"):
+        return list(selector.variables_.names)
+    return names_of(selector.moments_)
+
+
 def picks_of(selector: Any) -> list[dict[str, Any]]:
-    """One record a pick, in the order of selection."""
-    names = names_of(selector.moments_)
+    """One record a pick, in the order of selection; with groups, also the columns of each."""
+    names = variable_names(selector)
+    columns_of = _columns_of(selector)
     columns = zip(
         selector.selected_,
         selector.scores_,
@@ -90,9 +99,18 @@ def picks_of(selector: Any) -> list[dict[str, Any]]:
             "margin": _number(margin),
             "p_value": _number(pvalue),
             "round": int(round_),
+            **columns_of(int(index)),
         }
         for place, (index, score, correlation, margin, pvalue, round_) in enumerate(columns, 1)
     ]
+
+
+def _columns_of(selector: Any) -> Callable[[int], dict[str, Any]]:
+    """Return what tells the columns of a variable, where there are groups."""
+    if not hasattr(selector, "variables_"):
+        return lambda index: {}
+    names, variables = names_of(selector.moments_), selector.variables_
+    return lambda index: {"columns": [names[j] for j in variables.columns_of(index)]}
 
 
 def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
@@ -115,6 +133,7 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
         "n_passes": 0 if last is None else reading.n_passes,
         "seconds_reading": round(reading.seconds, 3),
         "n_candidates": moments.n_x,
+        "n_variables": len(selector.ranking_),
         "references": None if moments.one_view else list(moments.target_names or ()),
         "reference_rank": int(selector.reference_rank_),
         "picks": picks_of(selector),
@@ -144,7 +163,7 @@ def _print(selector: Any, summary: str) -> None:
 
     console = Console(highlight=False)
     moments = selector.moments_
-    names = names_of(moments)
+    names = variable_names(selector)
     with_pvalues = selector.kernel == "linear" and not moments.one_view
     console.print(
         picks_table(
@@ -160,9 +179,12 @@ def _print(selector: Any, summary: str) -> None:
     references = "one view" if moments.one_view else f"{moments.n_y} references"
     if moments.classes is not None:
         references = f"{moments.n_y} classes"
+    candidates = f"{moments.n_x} candidates"
+    if hasattr(selector, "variables_"):
+        candidates += f" in {selector.variables_.n} variables"
     print_prose(
         console,
-        f"{summary}: {moments.n_x} candidates, {references} (rank {selector.reference_rank_}).",
+        f"{summary}: {candidates}, {references} (rank {selector.reference_rank_}).",
     )
 
 
@@ -173,7 +195,7 @@ def _sum(moments: list[Moments]) -> Moments:
     return total
 
 
-def _excluded(moments: Moments, reading: Reading) -> list[str]:
+def _excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
     """Resolve patterns against the names that moments carry."""
     asked = reading.source
     columns = (asked.targets, asked.features, asked.weight, asked.class_target)
@@ -183,13 +205,15 @@ def _excluded(moments: Moments, reading: Reading) -> list[str]:
             "options, or pass the rows."
         )
     names = names_of(moments)
+    if groups is not None:
+        names = list(resolve_groups(groups, moments.n_x, moments.feature_names).names)
     found = []
     for pattern in asked.exclude or []:
         hits = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
         if not hits:
             raise SourceError(f"{reading.data[0]} has no candidate that matches {pattern!r}.")
         found += [name for name in hits if name not in found]
-    if moments.feature_names is None:
+    if moments.feature_names is None and groups is None:
         return [int(name) for name in found]  # type: ignore[misc]
     return found
 

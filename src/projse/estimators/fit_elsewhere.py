@@ -107,7 +107,8 @@ class FitElsewhereMixin(FitMomentsMixin):
         What cannot be done is said here, before the pass.
         """
         if rows.n_x is None:  # names in include cannot be resolved, nor widths compared
-            return True if rows.one_view or self.center_kernel else "auto"
+            whole = rows.one_view or self.center_kernel or self.groups is not None
+            return True if whole else "auto"
         task = Task.of(self, rows.n_x, rows.feature_names, rows.one_view)
         return task.products.are_summed(self._directions(rows), ON_CLUSTER)
 

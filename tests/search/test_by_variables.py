@@ -1,0 +1,210 @@
+"""Variables of several columns: picks, scores, p-values and ridges are those of the definition."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from agreement import quietly
+from honest_groups import Honest, draw, in_rounds, orth, softly
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import kstest
+
+from projse import PAPER, Moments, ProjSe
+from projse.search.adjusted import adjusted_scores
+from projse.search.group_significance import group_pvalue, pillai_tail
+
+FEW, MANY = range(6), range(150)
+
+
+def fitted(X, Y, **parameters):
+    return quietly(ProjSe(**parameters).fit, X, Y)
+
+
+def agree(model, want):
+    picks, scores, pvalues = want[:3]
+    assert_array_equal(model.selected_, picks)
+    assert_allclose(model.scores_, scores, rtol=1e-7, atol=1e-9)
+    assert_allclose(model.pvalues_, pvalues, rtol=1e-5, atol=1e-9)
+
+
+def check_softly(rng, redundancy):
+    X, Y, labels, groups = draw(rng)
+    k = int(rng.integers(1, len(groups) + 1))
+    want = softly(Honest(X, Y, groups), k, redundancy)
+    given = "auto" if redundancy is None else redundancy
+    model = fitted(X, Y, n_features_to_select=k, groups=labels, redundancy=given)
+    agree(model, want)
+    ridge = want[3][-1]
+    assert_allclose(model.redundancy_, 1 if np.isinf(ridge) else ridge / (1 + ridge), atol=1e-8)
+
+
+@pytest.mark.parametrize("redundancy", [None, 0.3, 1.0])
+def test_soft_conditioning_is_that_of_explicit_projectors(seed, redundancy):
+    for i in FEW:
+        check_softly(np.random.default_rng([seed, i]), redundancy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("redundancy", [None, 0.05, 0.5, 1.0])
+def test_soft_conditioning_is_that_of_explicit_projectors_many_times(seed, redundancy):
+    for i in MANY:
+        check_softly(np.random.default_rng([seed, 1, i]), redundancy)
+
+
+ROUNDS = [
+    {"alpha": 0.0, "round_size": None},
+    {"alpha": 0.0, "round_size": None, "exhausted": "restart"},
+    {"alpha": 0.0, "round_size": None, "exhausted": "stop"},
+    {"alpha": 0.0, "round_size": 1},
+    {"alpha": 0.7, "round_size": 1},
+    {"alpha": 0.7, "round_size": 2},
+]
+
+
+def check_rounds(rng, alpha, round_size, exhausted="residual"):
+    X, Y, labels, groups = draw(rng)
+    k = int(rng.integers(1, len(groups) + 1))
+    want = in_rounds(Honest(X, Y, groups, alpha), k, round_size, exhausted)
+    form = {"alpha": alpha, "round_size": round_size, "exhausted": exhausted, "redundancy": 0.0}
+    agree(fitted(X, Y, n_features_to_select=k, groups=labels, **form), want)
+
+
+@pytest.mark.parametrize("form", ROUNDS)
+def test_rounds_take_out_all_directions_of_a_variable(seed, form):
+    for i in FEW:
+        check_rounds(np.random.default_rng([seed, 2, i]), **form)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", ROUNDS)
+def test_rounds_take_out_all_directions_of_a_variable_many_times(seed, form):
+    for i in MANY:
+        check_rounds(np.random.default_rng([seed, 3, i]), **form)
+
+
+@pytest.mark.parametrize("with_covariates", [False, True])
+def test_everything_is_conditioned_on_covariates_and_included_variables(seed, with_covariates):
+    for i in FEW:
+        rng = np.random.default_rng([seed, 4, i])
+        X, Y, labels, groups = draw(rng)
+        Z = rng.normal(size=(len(X), 2)) + X[:, :2] / 5 if with_covariates else None
+        first = [int(rng.integers(len(groups)))]
+        problem = Honest(X, Y, groups, include=first, covariates=Z)
+        picks, scores, pvalues, _ = softly(problem, 3, barred=first)
+        model = ProjSe(4, groups=labels, include=first).fit(X, Y, covariates=Z)
+        assert_array_equal(model.selected_, first + picks)
+        assert_allclose(model.scores_[1:], scores, rtol=1e-7, atol=1e-9)
+        assert_allclose(model.pvalues_[1:], pvalues, rtol=1e-5, atol=1e-9)
+        assert model.rounds_.tolist() == [0, 1, 2, 3]
+
+
+def test_one_view_explains_the_orthonormal_columns_of_its_groups(seed):
+    for i in FEW:
+        X, _, labels, groups = draw(np.random.default_rng([seed, 5, i]))
+        centred = X - X.mean(axis=0)
+        white = np.hstack([orth(centred[:, g]) for g in groups])
+        want = softly(Honest(X, white, groups), 3, largest=1.0)
+        model = ProjSe(3, groups=labels).fit(X)
+        assert_array_equal(model.selected_, want[0])
+        assert_allclose(model.scores_, want[1], rtol=1e-7)
+
+
+@pytest.mark.parametrize("form", [{}, PAPER, {"round_size": 2}, {"redundancy": 0.4}])
+def test_groups_of_one_column_are_no_groups_bit_for_bit(seed, form):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(90, 15))
+    Y = X[:, :4] @ rng.normal(size=(4, 3)) + rng.normal(size=(90, 3))
+    plain = fitted(X, Y, n_features_to_select=9, **form)
+    alone = {f"group {j}": [j] for j in reversed(range(15))}
+    for groups in (alone, rng.permutation(15).tolist()):
+        model = fitted(X, Y, n_features_to_select=9, groups=groups, **form)
+        for name in ("selected_", "scores_", "margins_", "pvalues_", "ranking_", "support_"):
+            assert_array_equal(getattr(model, name), getattr(plain, name))
+
+
+@pytest.mark.parametrize("form", [{}, PAPER, {"redundancy": 0.0}])
+def test_mixing_the_columns_within_a_group_changes_nothing(seed, form):
+    rng = np.random.default_rng([seed, 6])
+    X, Y, labels, groups = draw(rng)
+    mixed = X.copy()
+    for g in groups:
+        mixed[:, g] = X[:, g] @ (rng.normal(size=(len(g), len(g))) + 3 * np.eye(len(g)))
+    a, b = (fitted(A, Y, n_features_to_select=4, groups=labels, **form) for A in (X, mixed))
+    assert_array_equal(a.selected_, b.selected_)
+    assert_allclose(a.scores_, b.scores_, rtol=1e-6, atol=1e-9)
+    assert_allclose(a.pvalues_, b.pvalues_, rtol=1e-5, atol=1e-9)
+
+
+def test_columns_that_repeat_within_a_group_change_nothing(seed):
+    X, Y, labels, _ = draw(np.random.default_rng([seed, 7]))
+    twice, labels2 = np.hstack([X, 3 * X - 1]), np.concatenate([labels, labels])
+    a = fitted(X, Y, n_features_to_select=3, groups=labels)
+    b = fitted(twice, Y, n_features_to_select=3, groups=labels2)
+    assert_array_equal(a.selected_, b.selected_)
+    assert_allclose(a.scores_, b.scores_, rtol=1e-6)
+
+
+def test_a_score_of_chance_does_not_grow_with_the_number_of_columns(seed):
+    rng = np.random.default_rng(seed)
+    m, r, values = 60, 3, np.array([1.0, 0.6, 0.3])
+    H = np.zeros(m)
+    H[:r] = values
+    for d in (2, 5, 30):
+        Q = np.linalg.qr(rng.normal(size=(400, m, d)))[0]
+        T = np.einsum("kij,i->k", Q**2, H)
+        scores = adjusted_scores(T, np.full(400, d), values, m)
+        error = scores.std() / np.sqrt(400)
+        assert abs(scores.mean() - values.sum() / m) < 4.5 * error
+    best = adjusted_scores(np.array([1.0, 1.6, 1.9]), np.array([1, 2, 30]), values, m)
+    assert_allclose(best, 1.0)
+    assert_allclose(adjusted_scores(np.array([1.9]), np.array([m]), values, m), 1.9 / m)
+
+
+def check_null(seed, d, r, n):
+    """P-values of the trace of random subspaces look uniform."""
+    rng, m = np.random.default_rng([seed, d, r]), 80
+    Q = np.linalg.qr(rng.normal(size=(n, m, d)))[0]
+    p = pillai_tail(np.sum(Q[:, :r] ** 2, axis=(1, 2)), d, r, m)
+    assert kstest(p, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("d", "r"), [(1, 3), (5, 3), (30, 1)])
+def test_pvalues_of_unrelated_groups_are_uniform(seed, d, r):
+    check_null(seed, d, r, 1000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("d", [1, 2, 5, 30])
+@pytest.mark.parametrize("r", [1, 3, 10])
+def test_pvalues_of_unrelated_groups_are_uniform_for_all_sizes(seed, d, r):
+    check_null(seed, d, r, 4000)
+
+
+@pytest.mark.slow
+def test_the_pvalue_of_the_best_of_many_sizes_is_uniform(seed):
+    rng = np.random.default_rng([seed, 8])
+    labels = np.repeat(np.arange(12), [1, 1, 1, 1, 2, 2, 5, 5, 5, 10, 10, 30])
+    found = []
+    for _ in range(600):
+        X, Y = rng.normal(size=(100, len(labels))), rng.normal(size=(100, 3))
+        found.append(ProjSe(1, groups=labels, alpha=0.0).fit(X, Y).pvalues_[0])
+    assert kstest(found, "uniform").pvalue > 1e-4
+
+
+def test_a_group_that_fills_the_rows_is_no_surprise():
+    assert group_pvalue(3.0, 40, 3, 40.0, np.array([40, 1])) == 1.0
+    assert np.isnan(group_pvalue(3.0, 2, 40, 40.0, np.array([2])))
+
+
+def test_gene_sets_wider_than_the_rows_do_not_hide_a_real_column(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 1510))
+    Y = X[:, [1505]] @ rng.normal(size=(1, 3)) + 0.5 * rng.normal(size=(60, 3))
+    sets = {f"set{i}": np.arange(500 * i, 500 * (i + 1)) for i in range(3)}
+    for form in ({}, PAPER):
+        model = fitted(X, Y, n_features_to_select=3, groups=sets, **form)
+        assert model.selected_[0] == 8
+        assert model.variable_names_[8] == "x1505"
+    moments = Moments.from_arrays(X, Y, with_xx=True)
+    same = quietly(ProjSe(3, groups=sets).fit_moments, moments)
+    assert_array_equal(same.selected_, ProjSe(3, groups=sets).fit(X, Y).selected_)
