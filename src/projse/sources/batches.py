@@ -133,7 +133,7 @@ def rows_of(
         if columns.weight is not None:
             batch, weight = weighted(batch, columns.weight, where, missing)
         if missing == "drop":
-            batch, weight = _without_missing(batch, weight, names, types)
+            batch, weight = without_missing(batch, weight, names, types)
         if batch.schema.names != names:
             batch = batch.select(names)
         arrays = batch.columns
@@ -286,7 +286,7 @@ def _refuse_nulls(batches: Iterator[Any], columns: Columns, where: str) -> None:
     )
 
 
-def _without_missing(
+def without_missing(
     batch: Any, weight: Array | None, names: Sequence[str], types: dict[str, Field]
 ) -> tuple[Any, Array | None]:
     """Leave out rows with a null or a NaN in any of the columns."""

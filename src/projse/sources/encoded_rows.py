@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from projse.exceptions import SourceError
 from projse.sources.arrow_columns import coded, numbers
-from projse.sources.batches import weighted
-from projse.sources.columns import Columns, Request
+from projse.sources.batches import weighted, without_missing
+from projse.sources.columns import Columns, Field, Request
 from projse.sources.encode_targets import refuse_continuous
 from projse.sources.rows import Rows
 
@@ -67,7 +67,9 @@ def first_look(
         seen = []
         for start in range(0, len(names), width):
             some = list(names[start : start + width])
-            table = _first_rows(parts, some, columns, reading, LOOK_ROWS)
+            table = _first_rows(parts, some, reading, LOOK_ROWS)
+            if label == "y" and all_plain:
+                table = _booleans_as_numbers(table)
             categorical = [name in declared for name in some]
             try:
                 seen.append(
@@ -84,22 +86,42 @@ def first_look(
         plans = tuple(plan for encoder in seen for plan in encoder.plans)
         return replace(seen[0], names=tuple(names), plans=plans)
 
+    by_name = {field.name: field for field in parts[0].fields() or ()}
+    all_plain = all(by_name[name].plain for name in columns.targets)
     x = look(columns.features, "X", basis=request.basis)
     y = look(columns.targets, "y", max_levels=None) if columns.mixed else None
     return TableEncoding(x, y)
 
 
-def _first_rows(
-    parts: Sequence[Part], names: list[str], columns: Columns, reading: Reading, n: int
-) -> Any:
-    """Read the first n rows of some columns, as far as the types of the first part hold."""
+def _booleans_as_numbers(table: Any) -> Any:
+    """Let 0 and 1 stand for booleans, as they do among references that are all numbers."""
     import pyarrow as pa
 
+    for place, field in enumerate(table.schema):
+        if pa.types.is_boolean(field.type):
+            column = table.column(place).cast(pa.uint8())
+            table = table.set_column(place, field.name, column)
+    return table
+
+
+def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: int) -> Any:
+    """Read some columns of the first n rows that count, as far as the first types hold."""
+    import pyarrow as pa
+
+    columns, missing = reading.columns, reading.missing
     tables: list[Any] = []
     left = n
     for part in parts:
-        table = part.head(replace(reading, columns=columns), left).select(names)
-        table = understood(table)
+        types = {field.name: field for field in part.fields() or ()}
+
+        def take(batch: Any, where: str = part.label, types: dict[str, Field] = types) -> Any:
+            if columns.weight is not None:
+                batch, _ = weighted(batch, columns.weight, where, missing)
+            if missing == "drop":
+                batch, _ = without_missing(batch, None, columns.all, types)
+            return batch.select(names)
+
+        table = understood(part.head(reading, left, take))
         if tables:
             try:
                 table = table.cast(tables[0].schema)

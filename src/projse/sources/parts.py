@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -61,8 +61,11 @@ class Part(ABC):
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the rows, in chunks whose limits depend on the part alone."""
 
-    def head(self, reading: Reading, n: int) -> Any:
-        """Return the first rows as an Arrow table; they are handed out again by :meth:`rows`."""
+    def head(self, reading: Reading, n: int, take: Callable[[Any], Any]) -> Any:
+        """Return the first rows that ``take`` leaves of batches, as an Arrow table.
+
+        :meth:`rows` hands them out all the same.
+        """
         raise NotImplementedError
 
     def fingerprint(self, content: bool = False) -> dict[str, Any]:
@@ -127,24 +130,24 @@ class ArrowPart(Part):
     _begun: tuple[Any, Iterator[Any]] | None = None
     """The schema and batches of a first look at what can be read only once."""
 
-    def head(self, reading: Reading, n: int) -> Any:
-        """Return the first rows as an Arrow table."""
+    def head(self, reading: Reading, n: int, take: Callable[[Any], Any]) -> Any:
+        """Return the first rows that ``take`` leaves of batches, as an Arrow table."""
         pa = import_arrow()
         with self._named_errors():
             schema, batches = self._begun or self._open(reading.columns.all, reading)
-        held, n_rows = [], 0
+        seen, taken, n_rows = [], [take(_no_rows(schema))], 0
         for batch in self._checked(batches):
-            held.append(batch)
-            n_rows += batch.num_rows
+            if not self.repeatable:
+                seen.append(batch)
+            taken.append(take(batch))
+            n_rows += taken[-1].num_rows
             if n_rows >= n:
                 break
-        if self.repeatable:
-            close = getattr(batches, "close", None)
-            if close is not None:
-                close()
-        else:
-            self._begun = schema, chain(held, batches)
-        return pa.Table.from_batches(held, schema=schema).slice(0, n)
+        if not self.repeatable:
+            self._begun = schema, chain(seen, batches)
+        elif isinstance(batches, Generator):
+            batches.close()
+        return pa.Table.from_batches(taken).slice(0, n)
 
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the rows."""
@@ -208,6 +211,12 @@ class ArrowPart(Part):
         except (pa.ArrowException, OSError, EOFError) as error:
             reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
             raise SourceError(f"{self.label} cannot be read: {reason}. {self.remedy}") from error
+
+
+def _no_rows(schema: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
 
 
 def _one_ahead(batches: Iterator[Any]) -> Iterator[Any]:

@@ -32,14 +32,15 @@ class TableEncoding:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {"x": self.x.to_dict(), "y": None if self.y is None else self.y.to_dict()}
+        plain = {"x": self.x.to_dict()}
+        return plain if self.y is None else plain | {"y": self.y.to_dict()}
 
     @classmethod
     def from_dict(cls, plain: Any) -> TableEncoding:
         """Undo :meth:`to_dict`; raise a ValueError for values that it never returns."""
-        if not isinstance(plain, dict) or plain.keys() != {"x", "y"}:
-            raise ValueError("an encoding has a plan for x and one for y, and nothing else")
-        y = None if plain["y"] is None else _encoder(plain["y"])
+        if not isinstance(plain, dict) or plain.keys() not in ({"x"}, {"x", "y"}):
+            raise ValueError("an encoding has a plan for x, perhaps one for y, and nothing else")
+        y = _encoder(plain["y"]) if "y" in plain else None
         return cls(_encoder(plain["x"]), y)
 
 
