@@ -186,7 +186,8 @@ def encoded_rows(
         try:
             rows = _encoded(understood(table), weight, columns, encoding, missing)
         except ValueError as error:
-            raise SourceError(f"{where}: {error}") from error
+            hint = " (--missing on the command line)" if "missing='drop'" in str(error) else ""
+            raise SourceError(f"{where}: {error}{hint}") from error
         if rows is not None:
             rows.encoding = plain
             yield rows
