@@ -11,7 +11,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_regressor
 
-from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.folds import MomentFold, RowFold, judge_by, moment_folds, split_rows
 from projse.estimators.given_moments import load_given
 from projse.estimators.held_out_choice import choose, predicts, standard_error
@@ -26,6 +26,7 @@ from projse.moments.sums import Moments
 from projse.parameters import is_whole
 from projse.search.task import Task
 from projse.sources.rows import Rows
+from projse.sources.variables import Variables
 from projse.warn import warn_caller
 
 Array = NDArray[Any]
@@ -165,7 +166,9 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
                 "predict."
             )
         with all_or_nothing(self):
-            rows = self._check_rows(X, y, sample_weight, selector.target_type)
+            rows = self._check_rows(
+                X, y, sample_weight, selector.target_type, tables=selector._table_options()
+            )
             splits = split_rows(rows, self.cv, groups)
             consecutive = self.cv is None or is_whole(self.cv)
             judge = None
@@ -175,13 +178,14 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
                 if consecutive:
                     tests = some_columns(rows, [test for _, test in splits])
                     warn_if_ordered(tests, rows.weight)
-                self._choose(selector, grid, [RowFold(rows, *split) for split in splits], judge)
+                held_out = [RowFold(rows, *split) for split in splits]
+                self._choose(selector, grid, held_out, judge, rows.x_variables)
                 self._finish(selector, rows)
             else:
                 folds, total = moment_folds(rows, splits, self.n_jobs, selector.batch_size)
                 if consecutive:
                     warn_if_ordered([fold.test for fold in folds], rows.weight)
-                self._choose(selector, grid, folds, judge)
+                self._choose(selector, grid, folds, judge, rows.x_variables)
                 self._finish(selector, total)
         return self
 
@@ -211,11 +215,12 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             )
         with all_or_nothing(self):
             total = sum(parts[1:], start=parts[0])
-            remember_columns(self, total.n_x, total.feature_names)
+            remember_candidates(self, total)
             if total.classes is not None:
                 parts = [aligned(part, total)[0] for part in parts]
             pairs = zip(all_but_one(parts), parts, strict=True)
-            self._choose(selector, grid, [MomentFold(train, test) for train, test in pairs], None)
+            held_out = [MomentFold(train, test) for train, test in pairs]
+            self._choose(selector, grid, held_out, None, total.x_variables)
             self._finish(selector, total)
         return self
 
@@ -265,8 +270,12 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         grid: list[dict[str, Any]],
         folds: Sequence[MomentFold | RowFold],
         judge: Any,
+        encoded: Variables | None,
     ) -> None:
-        """Score every candidate on every fold, and keep the curves and the choice."""
+        """Score every candidate on every fold, and keep the curves and the choice.
+
+        Where a table was encoded, folds are judged on the columns that it was ``encoded`` to.
+        """
         candidates = [clone(selector).set_params(**params) for params in grid]
         for candidate in candidates:
             candidate.set_params(n_features_to_select=None)
@@ -275,8 +284,9 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         for g, candidate in enumerate(candidates):
             candidate.set_params(n_features_to_select=max(sizes))
             task = self._task(candidate)
+            parts = task.of_columns(encoded, {})
             for f, fold in enumerate(folds):
-                columns, ends = task.columns_of(fold.select(task).indices)
+                columns, ends = parts.columns_of(fold.select(task).indices)
                 if not len(columns):
                     raise ValueError(f"Nothing could be selected from the rows outside fold {f}.")
                 # A selection that ends early is what it is for all larger numbers.
@@ -327,7 +337,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
     def _finish(self, selector: ProjSe, total: Moments | Rows) -> None:
         final = selector.set_params(n_features_to_select=self.n_features_, **self.best_params_)
         if isinstance(total, Moments):
-            remember_columns(final, total.n_x, total.feature_names)
+            remember_candidates(final, total)
             final._fit_moments(total, quiet=True)
         else:
             final._fit_rows(total)

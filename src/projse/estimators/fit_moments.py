@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.estimators.fitted import all_or_nothing, remember_candidates, remember_columns
+from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.selector import RowSelector
@@ -117,7 +117,7 @@ class FitMomentsMixin(RowSelector):
 
     def _fit_rows(self, rows: Rows) -> None:
         """Select from rows that were checked before, quietly."""
-        remember_columns(self, rows.X.shape[1], rows.feature_names)
+        remember_candidates(self, rows)
         outcome = self._task(rows.Y is None).on_rows(rows)
         self._keep_moments(outcome.moments)
         self._store(outcome, quiet=True)

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from projse.sources.rows import Rows
+
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
     """Return the fitted attributes of an estimator, those that end in an underscore."""
@@ -28,10 +30,11 @@ def remember_columns(estimator: Any, n: int, names: Sequence[str] | None) -> Non
 
 
 def remember_candidates(estimator: Any, given: Any) -> None:
-    """Set the same from moments: of a table, the columns that it had."""
+    """Set the same from rows or moments: of a table, the columns that it had."""
     variables = given.x_variables
     if variables is None:
-        remember_columns(estimator, len(given.x_mean), given.feature_names)
+        n = given.X.shape[1] if isinstance(given, Rows) else given.n_x
+        remember_columns(estimator, n, given.feature_names)
         return
     encoder = (given.encoding or {}).get("x", {"names": variables.names})
     remember_columns(estimator, variables.n, encoder["names"])

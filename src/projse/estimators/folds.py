@@ -53,7 +53,7 @@ class RowFold:
 
     def r2(self, picks: Array, center: bool) -> Array:
         """Return held-out R² for growing sets of picks."""
-        few = replace(self.rows, X=self.rows.X[:, picks], feature_names=None)
+        few = replace(self.rows, X=self.rows.X[:, picks], feature_names=None, x_variables=None)
         train, test = (moments_of(few.take(part), with_xx=True) for part in (self.train, self.test))
         return held_out_r2(train, test, np.arange(len(picks)), center)
 

@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from projse.estimators.table_rows import TableOptions, TableRows
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.table.kinds import holds_more_than_numbers
 from projse.sources.variables import Variables
@@ -92,14 +93,21 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         reset: bool = True,
         min_samples: int = 2,
         min_features: int = 1,
+        tables: TableOptions | None = None,
     ) -> Rows:
-        """Check what was passed to a fit, and remember the columns of X."""
+        """Check what was passed to a fit, and remember the columns of X.
+
+        With ``tables``, columns that are no numbers, gaps and splines are encoded.
+        """
         refuse_dask(
             f"{type(self).__name__}.fit cannot deal out single rows; let the partitions be the "
             "blocks, fit_moments(block_moments(X, y, None, with_xx=True)), or compute() rows that "
             "fit in memory",
             *(X, y, sample_weight),
         )
+        if tables is not None and tables.concern(X, y):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            return TableRows.of(X, y, sample_weight, None, tables, target_type).rows()
         refuse_non_numeric_columns(X)
         X = validate_data(
             self,

@@ -16,7 +16,7 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.given_moments import load_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
@@ -176,7 +176,10 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         self._check()
         with all_or_nothing(self):
             target_type = self.selector.target_type
-            given = self._check_rows(X, y, sample_weight, target_type, min_features=2)
+            tables = self.selector._table_options()
+            given = self._check_rows(
+                X, y, sample_weight, target_type, min_features=2, tables=tables
+            )
             rows = given.counted()
             strata = rows.class_codes() if self.stratify and groups is None else None
             codes = group_codes(groups, given.n_samples)
@@ -222,7 +225,7 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         with all_or_nothing(self):
             rng = generator(self.random_state)
             stack = StackedMoments(parts)
-            remember_columns(self, stack.total.n_x, stack.total.feature_names)
+            remember_candidates(self, stack.total)
             self._finish(self._on_sums(stack, self._counts(len(parts), rng), rng))
         return self
 
@@ -287,7 +290,8 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
 
     def _needs_products(self, rows: Rows) -> bool:
         n_y = reference_columns(rows, self.selector.center)
-        return self._task(rows.Y is None).products.are_summed(n_y, ONCE)
+        task = self._task(rows.Y is None).of_columns(rows.x_variables, {})
+        return task.products.are_summed(n_y, ONCE)
 
     def _counts(self, n_blocks: int, rng: np.random.Generator) -> Array:
         n_draws = share(self.subsample, n_blocks)

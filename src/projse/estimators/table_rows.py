@@ -24,6 +24,9 @@ Array = NDArray[Any]
 ENCODED_BYTES = 1 << 28
 """Encoded rows of up to so many bytes are held at once; more are encoded a slice at a time."""
 
+MOST_BYTES = 384
+"""Bytes that a value can take once it is encoded: 6 entries, dense among 8 times as many."""
+
 
 @dataclass(frozen=True)
 class TableOptions:
@@ -163,9 +166,9 @@ class TableRows:
         )
 
     def slices(self) -> Iterator[Rows]:
-        """Encode a slice after the other, each of up to ``ENCODED_BYTES``."""
+        """Encode a slice after the other, each of about a quarter of ``ENCODED_BYTES``."""
         n = self.frame.shape[0]
-        step = max(1, int(n * ENCODED_BYTES / 8 / max(self.n_bytes, 1)))
+        step = max(1, int(n * ENCODED_BYTES / 4 / max(self.n_bytes, 1)))
         for start in range(0, n, step):
             yield self.rows(start, min(start + step, n))
 
@@ -180,7 +183,8 @@ class TableRows:
     @property
     def fits(self) -> bool:
         """Whether all rows may be encoded at once."""
-        return self.n_bytes <= ENCODED_BYTES
+        n, p = self.frame.shape
+        return n * p * MOST_BYTES <= ENCODED_BYTES or self.n_bytes <= ENCODED_BYTES
 
 
 def _with_references(
@@ -232,7 +236,10 @@ def _as_table(part: Any) -> Any:
 
 
 def _has_gaps(part: Any) -> bool:
-    return part is not None and bool(gaps_in(_as_table(part)).any())
+    part = _as_table(part)
+    if isinstance(part, np.ndarray) and part.dtype.kind == "f":
+        return any(np.isnan(part[k : k + 4096]).any() for k in range(0, len(part), 4096))
+    return part is not None and bool(gaps_in(part).any())
 
 
 def _has_dates(part: Any) -> bool:

@@ -79,6 +79,12 @@ def _check_entry(params: dict[str, Any], selector: ProjSe) -> None:
             "param_grid names 'groups', which says what a variable is; set it in the selector: "
             "numbers of variables would not compare."
         )
+    for name in ("basis", "categorical_features", "missing"):
+        if name in params:
+            raise ValueError(
+                f"param_grid names {name!r}, which says how a table is encoded; set it in the "
+                "selector: folds are encoded once. Use GridSearchCV to compare."
+            )
     if "target_type" in params:
         raise ValueError(
             "param_grid names 'target_type', which says what y is; set it in the selector: "

@@ -23,16 +23,50 @@ class Block:
     ----------
     what : tuple of (str, str)
         Kind and key of each column.
-    values : ndarray of shape (n, len(what)) or None
+    values : ndarray of shape (n, k) or None
+        The first columns; one more for gaps, where there are any.
+    spline : ndarray of shape (n,) or None
+        Instead of values: a number whose basis is evaluated where it is needed, since it is
+        several times as large.
+    plan : ColumnPlan or None
+        Of that number.
+    gap : ndarray of bool of shape (n,) or None
     codes : ndarray of int of shape (n,) or None
         Of a category, instead of values: the column that holds a 1 in each row.
-    n_gaps : int
     """
 
     what: tuple[tuple[str, str], ...]
     values: Array | None = None
+    spline: Array | None = None
+    plan: ColumnPlan | None = None
+    gap: Array | None = None
     codes: Array | None = None
-    n_gaps: int = 0
+
+    @property
+    def n_gaps(self) -> int:
+        """Number of rows in which the value is missing."""
+        return 0 if self.gap is None else int(np.count_nonzero(self.gap))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the numbers."""
+        return np.dtype(np.float64) if self.values is None else self.values.dtype
+
+    @property
+    def n_entries(self) -> int:
+        """Number of values that a row has."""
+        return len(self.what) if self.codes is None else 1
+
+    def write(self, part: slice, out: Array) -> None:
+        """Write some rows of all columns, of which the codes of a category are left to others."""
+        n_values = len(self.what) - (self.gap is not None)
+        if self.spline is not None and self.plan is not None:
+            knots, degree = self.plan.knots, self.plan.degree
+            out[:, :n_values] = spline_columns(self.spline[part], knots, degree)
+        elif self.values is not None:
+            out[:, :n_values] = self.values[part]
+        if self.gap is not None:
+            out[:, n_values] = self.gap[part]
 
 
 def block_of(column: Any, plan: ColumnPlan) -> Block:
@@ -56,12 +90,12 @@ def _number(column: Any, plan: ColumnPlan) -> Block:
         raise ValueError(f"infinity in {n_inf} rows")
     gap = np.isnan(values)
     if plan.knots:
-        columns = spline_columns(values, plan.knots, plan.degree)
-        what = tuple(("spline", str(k)) for k in range(columns.shape[1]))
-        return _with_gap(columns, what, gap)
+        n_columns = len(plan.knots) + plan.degree - 2
+        what = tuple(("spline", str(k)) for k in range(n_columns))
+        return _with_gap(what, gap, spline=values, plan=plan)
     if gap.any():
         values = np.where(gap, values.dtype.type(plan.fill), values)
-    return _with_gap(values[:, None], (("value", ""),), gap)
+    return _with_gap((("value", ""),), gap, values=values[:, None])
 
 
 def _date(column: Any, plan: ColumnPlan) -> Block:
@@ -77,16 +111,16 @@ def _date(column: Any, plan: ColumnPlan) -> Block:
         what += [("cycle", f"{name}:sin"), ("cycle", f"{name}:cos")]
     values = np.stack(columns, axis=1)
     values[gap] = 0.0
-    return _with_gap(values, tuple(what), gap)
+    return _with_gap(tuple(what), gap, values=values)
 
 
 def _category(column: Any, plan: ColumnPlan) -> Block:
     codes, keys = read.levels(column)
-    n_gaps = int(np.count_nonzero(codes < 0))
+    gap = codes < 0
     what = tuple(("level", key) for key in keys)
-    if n_gaps:
-        codes, what = np.where(codes < 0, len(keys), codes), (*what, ("gap", ""))
-    return Block(what, codes=codes, n_gaps=n_gaps)
+    if not gap.any():
+        return Block(what, codes=codes)
+    return Block((*what, ("gap", "")), codes=np.where(gap, len(keys), codes), gap=gap)
 
 
 def _identifier(column: Any, plan: ColumnPlan) -> Block:
@@ -96,9 +130,7 @@ def _identifier(column: Any, plan: ColumnPlan) -> Block:
 _BLOCKS = {"number": _number, "date": _date, "category": _category, "identifier": _identifier}
 
 
-def _with_gap(values: Array, what: tuple[tuple[str, str], ...], gap: NDArray[np.bool_]) -> Block:
-    n_gaps = int(np.count_nonzero(gap))
-    if n_gaps:
-        values = np.concatenate([values, gap[:, None].astype(values.dtype)], axis=1)
-        what = (*what, ("gap", ""))
-    return Block(what, values, n_gaps=n_gaps)
+def _with_gap(what: tuple[tuple[str, str], ...], gap: Array, **columns: Any) -> Block:
+    if not gap.any():
+        return Block(what, **columns)
+    return Block((*what, ("gap", "")), gap=gap, **columns)

@@ -35,6 +35,9 @@ BASES = ("linear", "spline")
 SPARSE_COLUMNS = 8
 """Rows are sparse where they have at least so many times as many columns as entries."""
 
+CHUNK = 1 << 12
+"""Rows that blocks are put side by side in at a time."""
+
 
 @dataclass(frozen=True)
 class TableEncoder:
@@ -200,33 +203,36 @@ class TableEncoder:
 
 def _assemble(blocks: list[Block], n: int) -> Any:
     """Put blocks side by side: dense, or CSR with the columns of each row in order."""
-    entries = sum(1 if b.values is None else b.values.shape[1] for b in blocks)
-    widths = [len(b.what) for b in blocks]
-    starts = np.concatenate([[0], np.cumsum(widths)])
+    n_entries = sum(block.n_entries for block in blocks)
+    starts = np.concatenate([[0], np.cumsum([len(block.what) for block in blocks])])
     p = int(starts[-1])
-    numbers = [b.values.dtype for b in blocks if b.values is not None]
-    dtype = np.result_type(*numbers) if len(numbers) == len(blocks) else np.dtype(np.float64)
-    if p < SPARSE_COLUMNS * entries:
-        out = np.zeros((n, p), dtype=dtype)
-        for block, start in zip(blocks, starts[:-1], strict=True):
-            if block.values is None:
-                out[np.arange(n), start + block.codes] = 1.0
-            else:
-                out[:, start : start + len(block.what)] = block.values
-        return out
-    data = np.ones((n, entries))
-    indices = np.empty((n, entries), dtype=np.int32)
+    if p < SPARSE_COLUMNS * n_entries:
+        return _dense(blocks, starts, n)
+    data, indices = np.ones((n, n_entries)), np.empty((n, n_entries), dtype=np.int32)
     at = 0
     for block, start in zip(blocks, starts[:-1], strict=True):
-        if block.values is None:
-            indices[:, at] = start + block.codes
-            at += 1
+        here = slice(at, at + block.n_entries)
+        if block.codes is None:
+            block.write(slice(0, n), data[:, here])
+            indices[:, here] = np.arange(start, start + block.n_entries)
         else:
-            width = block.values.shape[1]
-            data[:, at : at + width] = block.values
-            indices[:, at : at + width] = np.arange(start, start + width)
-            at += width
-    indptr = np.arange(0, n * entries + 1, entries)
+            indices[:, at] = start + block.codes
+        at += block.n_entries
+    indptr = np.arange(0, n * n_entries + 1, n_entries)
     rows = sp.csr_array((data.ravel(), indices.ravel(), indptr), shape=(n, p))
     rows.eliminate_zeros()
     return rows
+
+
+def _dense(blocks: list[Block], starts: Array, n: int) -> Array:
+    """Put blocks side by side, a few rows at a time, which stay in a cache meanwhile."""
+    out = np.empty((n, int(starts[-1])), dtype=np.result_type(*(block.dtype for block in blocks)))
+    for first in range(0, n, CHUNK):
+        part = slice(first, min(first + CHUNK, n))
+        for block, start in zip(blocks, starts[:-1], strict=True):
+            columns = out[part, start : start + len(block.what)]
+            if block.codes is None:
+                block.write(part, columns)
+            else:
+                columns[:] = block.codes[part, None] == np.arange(len(block.what))
+    return out

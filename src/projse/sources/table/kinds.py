@@ -68,7 +68,7 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
             k != "number" for k in kinds_of(frame, None)
         )
     plain = (nw.Boolean,)
-    types = [frame.column(j).dtype for j in range(frame.shape[1])]
+    types = list(frame.data.schema.values())
     return any(not (t.is_numeric() or isinstance(t, plain)) for t in types) and any(
         kind != "number" and not isinstance(t, plain)
         for kind, t in zip(kinds_of(frame, None), types, strict=True)
@@ -126,6 +126,13 @@ def _kind_of_objects(values: Array, frame: Frame, j: int) -> str:
         if type(value) not in seen and not is_missing(value):
             seen.add(type(value))
             examples.setdefault(_kind_of_object(value), value)
+    if "other" in examples:
+        example = examples["other"]
+        raise TypeError(
+            f"Column {frame.title(j)} of {frame.label} holds {example!r:.60} "
+            f"({type(example).__name__}): argument must be a string, a date or a number; make such "
+            "values of it, or leave it out."
+        )
     if len(examples) > 1:
         (_, first), (_, second) = list(examples.items())[:2]
         raise ValueError(
@@ -134,13 +141,7 @@ def _kind_of_objects(values: Array, frame: Frame, j: int) -> str:
             "values strings, or all of them numbers."
         )
     # Nothing but gaps: a number that is never there.
-    kind, example = next(iter(examples.items()), ("number", None))
-    if kind == "other":
-        raise ValueError(
-            f"Column {frame.title(j)} of {frame.label} holds {example!r:.60} "
-            f"({type(example).__name__}), which is no number, category or date; make numbers or "
-            "strings of it, or leave it out."
-        )
+    kind = next(iter(examples), "number")
     return "category" if kind == "boolean" else kind
 
 

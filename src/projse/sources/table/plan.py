@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.sources.table import read
-from projse.sources.table.splines import degree_of, knots_of
+from projse.sources.table.splines import knots_of
 
 Array = NDArray[Any]
 
@@ -89,8 +89,7 @@ def _number(values: Array, basis: str) -> ColumnPlan:
     with np.errstate(over="ignore"):
         mean = float(values.mean())
     fill = mean if np.isfinite(mean) else float(np.median(values))
-    knots = knots_of(values) if basis == "spline" else ()
-    degree = degree_of(len(np.unique(values))) if knots else 3
+    knots, degree = knots_of(values) if basis == "spline" else ((), 3)
     return ColumnPlan("number", fill, knots, degree)
 
 

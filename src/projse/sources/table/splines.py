@@ -19,27 +19,29 @@ Array = NDArray[Any]
 KNOTS, DEGREE = 5, 3
 """Five knots of cubic splines: six columns beside the constant."""
 
+CHUNK = 1 << 15
+"""Values that are evaluated at a time: they stay in a cache."""
 
-def knots_of(values: Array) -> tuple[float, ...]:
-    """Return knots at quantiles of the values; none for up to two distinct values.
 
-    A basis has no more columns than there are distinct values to tell apart. Where many values
-    are equal, the quantiles of the distinct ones are taken, so that knots do not coincide.
+def knots_of(values: Array) -> tuple[tuple[float, ...], int]:
+    """Return knots at quantiles of the values, and the degree; no knots for two distinct values.
+
+    A basis has no more columns than there are distinct values to tell apart: with three of them it
+    is a parabola. Where many values are equal, the quantiles of the distinct ones are taken, so
+    that knots do not coincide.
     """
-    distinct = np.unique(values)
+    # Mostly a few values tell that there are enough, and all need not be sorted.
+    distinct = np.unique(values[:1000])
+    if len(distinct) < KNOTS + DEGREE:
+        distinct = np.unique(values)
     if len(distinct) < 3:
-        return ()
-    n_knots = min(max(len(distinct) + 1 - DEGREE, 2), KNOTS)
-    shares = np.linspace(0, 1, n_knots)
+        return (), DEGREE
+    degree = min(DEGREE, len(distinct) - 1)
+    shares = np.linspace(0, 1, min(max(len(distinct) + 1 - DEGREE, 2), KNOTS))
     knots = np.quantile(values, shares)
     if not _apart(knots):
-        knots = np.quantile(distinct, shares)
-    return tuple(float(knot) for knot in knots) if _apart(knots) else ()
-
-
-def degree_of(n_distinct: int) -> int:
-    """Return the degree of the splines: with three distinct values, a parabola."""
-    return min(DEGREE, n_distinct - 1)
+        knots = np.quantile(np.unique(values), shares)
+    return (tuple(float(knot) for knot in knots), degree) if _apart(knots) else ((), DEGREE)
 
 
 def spline_columns(values: Array, knots: tuple[float, ...], degree: int) -> Array:
@@ -57,20 +59,29 @@ def spline_columns(values: Array, knots: tuple[float, ...], degree: int) -> Arra
     ndarray of shape (n, len(knots) + degree - 2)
     """
     pieces = _pieces(knots, degree)
+    out = np.empty((len(values), pieces.shape[2]))
+    for start in range(0, len(values), CHUNK):
+        _evaluate(values[start : start + CHUNK], knots, pieces, out[start : start + CHUNK])
+    return out
+
+
+def _evaluate(values: Array, knots: tuple[float, ...], pieces: Array, out: Array) -> None:
     x = np.clip(values, knots[0], knots[-1])
-    gap = np.isnan(x)
     piece = np.zeros(len(x), dtype=np.int8)
     for knot in knots[1:-1]:
         piece += x >= knot
-    piece[gap] = -1
-    out = np.zeros((len(x), pieces.shape[2]))
+    gap = np.isnan(x)
+    if gap.any():
+        piece[gap] = -1
+        out[gap] = 0.0
     for i, coefficients in enumerate(pieces):
         here = np.flatnonzero(piece == i)
-        powers = np.ones((degree + 1, len(here)))
-        powers[1:] = x[here] - knots[i]
-        np.multiply.accumulate(powers, axis=0, out=powers)
+        powers = np.empty((len(coefficients), len(here)))
+        powers[0] = 1.0
+        np.subtract(x[here], knots[i], out=powers[1])
+        for k in range(2, len(powers)):
+            np.multiply(powers[k - 1], powers[1], out=powers[k])
         out[here] = powers.T @ coefficients
-    return out
 
 
 @lru_cache(maxsize=4096)
