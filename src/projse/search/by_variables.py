@@ -145,7 +145,8 @@ class VariableSearch:
 
     def _by_variable(self, values: Array) -> Array:
         n = self.layout.n_variables
-        return np.bincount(self.layout.variable, weights=values, minlength=n)
+        sums = np.bincount(self.layout.variable, weights=values, minlength=n)
+        return sums.astype(np.float64)  # of no columns at all, numpy counts in whole numbers
 
     def _scores(self, totals: Array, state: _Deflated) -> Array:
         return adjusted_scores(totals, self.layout.sizes, state.spectrum(), self.dimension)
