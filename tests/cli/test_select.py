@@ -116,9 +116,7 @@ def test_select_explains_classes_with_weights(command, seed, tmp_path, failure):
     assert "3 classes" in done.stdout
     with_text = command("select", str(tmp_path), "--class", "label", "--weight", "w", "-k", "2")
     assert picks(with_text) == picks(done)
-    by_target = command(
-        "select", str(tmp_path), "--targets", "label", "--weight", "w", "-k", "2"
-    )
+    by_target = command("select", str(tmp_path), "--targets", "label", "--weight", "w", "-k", "2")
     assert picks(by_target) == picks(done)
 
 

@@ -1,4 +1,4 @@
-"""One table, the same selection: from memory, files, Dask and Spark."""
+"""One table, the same selection: from memory, files and Dask."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from mixed_table import TARGETS, mixed_table
+from patients import TARGETS, patients
 
 import projse.sources.encoded_rows
 from projse import Moments, ProjSe, SourceError, StateError, moments_from
@@ -37,10 +37,22 @@ def assert_same_selection(a, b, tolerance=1e-10):
     assert a.get_feature_names_out().tolist() == b.get_feature_names_out().tolist()
 
 
-@pytest.mark.parametrize("options", WAYS, ids=str)
-@pytest.mark.parametrize("kind", ["csv", "parquet", "stream"])
+def in_all_ways(kinds, fast):
+    """Pair kinds with ways to encode; all but the fast pairs are slow."""
+    return [
+        pytest.param(kind, options, marks=() if (k, i) in fast else pytest.mark.slow)
+        for k, kind in enumerate(kinds)
+        for i, options in enumerate(WAYS)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    in_all_ways(["csv", "parquet", "stream"], {(0, 0), (1, 1), (2, 2), (1, 3)}),
+    ids=str,
+)
 def test_files_and_streams_select_as_memory_does(seed, tmp_path, small_chunks, options, kind):
-    frame = mixed_table(seed)
+    frame = patients(seed)
     want = in_memory(frame, **options)
     if kind == "csv":
         source = tmp_path / "rows.csv"
@@ -60,7 +72,7 @@ def test_files_and_streams_select_as_memory_does(seed, tmp_path, small_chunks, o
 
 @pytest.mark.parametrize("options", WAYS[:2], ids=str)
 def test_weights_count_as_they_do_in_memory(seed, tmp_path, small_chunks, options):
-    frame = mixed_table(seed)
+    frame = patients(seed)
     weight = np.random.default_rng(seed).integers(0, 3, len(frame)).astype(float)
     X, y = frame.drop(columns=TARGETS), frame[TARGETS]
     want = ProjSe(5, **options).fit(X, y, sample_weight=weight)
@@ -70,18 +82,23 @@ def test_weights_count_as_they_do_in_memory(seed, tmp_path, small_chunks, option
     assert_same_selection(options.fit_source(tmp_path, targets=TARGETS, weight="w"), want)
 
 
-@pytest.mark.parametrize("options", WAYS, ids=str)
-def test_dask_selects_as_memory_does(seed, options):
+@pytest.mark.parametrize(("kind", "options"), in_all_ways(["frame", "array"], {(0, 0)}), ids=str)
+def test_dask_selects_as_memory_does(seed, kind, options):
     dd = pytest.importorskip("dask.dataframe")
-    frame = mixed_table(seed, 200)
+    frame = patients(seed, 200)
     want = in_memory(frame, **options)
     lazy = dd.from_pandas(frame, npartitions=4)
-    found = ProjSe(5, **options).fit(lazy[list(frame.columns[:7])], lazy[TARGETS])
-    assert_same_selection(found, want)
+    X, y = lazy[list(frame.columns[:7])], lazy[TARGETS]
+    if kind == "array":
+        X = X.to_dask_array(lengths=True)
+        want = ProjSe(5, **options).fit(frame.drop(columns=TARGETS).astype(object), frame[TARGETS])
+    found = ProjSe(5, **options).fit(X, y)
+    assert found.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
 
 
 def test_class_labels_next_to_a_table(seed, tmp_path, small_chunks):
-    frame = mixed_table(seed, gaps=False)
+    frame = patients(seed, gaps=False)
     X = frame.drop(columns=TARGETS)
     want = ProjSe(3).fit(X, frame["y_team"])
     frame.drop(columns=["y_dose", "y_load"]).to_parquet(tmp_path / "rows.parquet")
@@ -89,7 +106,7 @@ def test_class_labels_next_to_a_table(seed, tmp_path, small_chunks):
 
 
 def test_one_view_of_a_table(seed, tmp_path, small_chunks):
-    frame = mixed_table(seed, gaps=False).drop(columns=TARGETS)
+    frame = patients(seed, gaps=False).drop(columns=TARGETS)
     frame.to_parquet(tmp_path / "rows.parquet")
     want = ProjSe(3).fit(frame)
     assert_same_selection(ProjSe(3).fit_source(tmp_path), want)
@@ -131,7 +148,7 @@ def days(frame, folder, cuts=(150, 300)):
 
 
 def test_a_state_encodes_new_levels_of_tomorrow_by_the_plan_of_today(seed, tmp_path):
-    frame = mixed_table(seed)
+    frame = patients(seed)
     options = {"targets": TARGETS, "missing": "indicator", "basis": "spline"}
     state = tmp_path / "state"
     files = dict(days(frame, tmp_path / "days"))
@@ -153,7 +170,7 @@ def test_a_state_encodes_new_levels_of_tomorrow_by_the_plan_of_today(seed, tmp_p
 
 
 def test_another_request_on_a_state_is_refused_in_words(seed, tmp_path):
-    frame = mixed_table(seed, gaps=False)
+    frame = patients(seed, gaps=False)
     for path, part in days(frame, tmp_path / "days"):
         part.to_csv(path, index=False)
     options = {"targets": TARGETS, "state": tmp_path / "state"}
@@ -168,7 +185,7 @@ def test_another_request_on_a_state_is_refused_in_words(seed, tmp_path):
 
 
 def test_moments_of_other_plans_do_not_add_up(seed):
-    frame = mixed_table(seed, gaps=False)
+    frame = patients(seed, gaps=False)
     first, second = (
         moments_from(part, targets=TARGETS, basis="spline")
         for part in (frame.iloc[:200], frame.iloc[200:])
@@ -194,7 +211,7 @@ PLANS = {
 
 @pytest.mark.parametrize("kind", PLANS)
 def test_a_state_with_a_plan_that_makes_no_sense_is_refused(tmp_path, kind):
-    frame = mixed_table(0, gaps=False)
+    frame = patients(0, gaps=False)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     options = {"targets": TARGETS, "state": tmp_path / "state"}
     moments_from(tmp_path / "rows.csv", **options)
@@ -210,7 +227,7 @@ def test_a_state_with_a_plan_that_makes_no_sense_is_refused(tmp_path, kind):
 
 
 def test_gaps_are_refused_with_the_three_other_words(seed, tmp_path):
-    frame = mixed_table(seed)
+    frame = patients(seed)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     with pytest.raises(SourceError) as caught:
         moments_from(tmp_path / "rows.csv", targets=TARGETS)
@@ -219,7 +236,7 @@ def test_gaps_are_refused_with_the_three_other_words(seed, tmp_path):
 
 
 def test_a_later_file_with_other_values_is_named(seed, tmp_path):
-    frame = mixed_table(seed, gaps=False)
+    frame = patients(seed, gaps=False)
     for path, part in days(frame, tmp_path / "days"):
         part = part.astype({"age": object})
         if path.name == "day-1.csv":
@@ -230,7 +247,7 @@ def test_a_later_file_with_other_values_is_named(seed, tmp_path):
 
 
 def test_identifiers_and_nameless_columns_are_left_out_with_a_note(seed, tmp_path):
-    frame = mixed_table(seed, gaps=False)
+    frame = patients(seed, gaps=False)
     frame.insert(0, "patient", [f"p{i}" for i in range(len(frame))])
     frame.to_csv(tmp_path / "rows.csv")  # with an index that has no name
     with pytest.warns(IdentifierWarning) as caught:
@@ -252,6 +269,7 @@ def test_levels_beyond_the_limit_drop_a_variable_in_any_batch(tmp_path, monkeypa
     monkeypatch.setattr(projse.sources.encoded_rows, "CHUNK_ROWS", (500, 500))
     monkeypatch.setattr("projse.sources.table.encoder.LOOK_ROWS", 1000)
     frame.to_parquet(tmp_path / "rows.parquet")
-    selector = ProjSe(2).fit_source(tmp_path, targets="y_*")
+    with pytest.warns(IdentifierWarning, match=r"'key'.*more than 1000 levels"):
+        selector = ProjSe(1).fit_source(tmp_path, targets="y_*")
     assert [c.kind for c in selector.moments_.x_variables.columns] == ["dropped", "value"]
     assert selector.selected_.tolist() == [1]

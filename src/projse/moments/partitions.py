@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from projse.engines.dask import DaskRows
 from projse.engines.reduction import Layout, Part, Reduction, RowsElsewhere, merge
 from projse.moments.align import aligned
+from projse.moments.dropped import warn_dropped
 from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against, Cross, OwnProducts, taken_from
@@ -41,7 +42,9 @@ def moments_elsewhere(
     """
     options = PartitionPass.over(rows, with_xx, target_type, n_jobs, batch_size)
     options = replace(options, encoding=encoding)
-    return options.finish(rows.reduce(options.reduction))
+    moments = options.finish(rows.reduce(options.reduction))
+    warn_dropped(moments)
+    return moments
 
 
 def encoding_elsewhere(

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from projse.exceptions import SourceError
+from projse.moments.dropped import warn_dropped
 from projse.moments.options import SourceOptions
 from projse.moments.own_products import (
     ONCE,
@@ -239,6 +240,7 @@ class OpenSource:
         total = run.total()
         if total is None:
             raise SourceError(f"{_named(self.parts)}: there are no rows to sum.")
+        warn_dropped(total)
         return total
 
     def _fingerprints(self) -> list[dict[str, Any] | None]:

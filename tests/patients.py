@@ -8,7 +8,7 @@ import pandas as pd
 TARGETS = ["y_dose", "y_team", "y_load"]
 
 
-def mixed_table(seed, n_samples=400, *, gaps=True):
+def patients(seed, n_samples=400, *, gaps=True):
     """Two numbers, a category, a boolean and a date behind three references; noise of all kinds.
 
     Levels come one after the other: no batch has all of them.
