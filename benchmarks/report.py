@@ -19,6 +19,7 @@ CHARTS = {
     "defaults": "Measured figures against their targets",
     "trust": "Measured figures against their targets",
     "stream": "Measured figures against their targets",
+    "tables": "Measured figures against their targets",
     "clusters": "Measured figures against their targets",
     "peers": "Time against held-out R²",
 }

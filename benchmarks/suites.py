@@ -6,6 +6,7 @@ import clusters
 import defaults
 import engine
 import stream
+import tables
 import trust
 from machine import OtherWork
 from rows import Case, Row, not_run
@@ -15,6 +16,7 @@ ROW_SUITES: dict[str, dict[str, Case]] = {
     "defaults": defaults.CASES,
     "trust": trust.CASES,
     "stream": stream.CASES,
+    "tables": tables.CASES,
     "clusters": clusters.CASES,
 }
 TITLES = {
@@ -22,6 +24,7 @@ TITLES = {
     "defaults": "What the defaults cost",
     "trust": "Two views, stability, cross-validation",
     "stream": "Streams",
+    "tables": "Tables",
     "clusters": "Clusters",
 }
 

@@ -13,8 +13,11 @@ import numpy as np
 import pytest
 from agreement import check, fit, quietly
 from paper import paper_form
+from patients import TARGETS as PATIENT_TARGETS
+from patients import patients
 from planted import PICKS, planted, planted_labels
 from rare_rows import problem
+from sklearn.base import clone
 from variants import slow
 
 from projse import PAPER, Moments, ProjSe
@@ -37,6 +40,12 @@ CUTS = {
     "skewed, empty, one row": (0, 1, 1, 190, 200),
 }
 HAS_JAVA = shutil.which("java") or os.environ.get("JAVA_HOME")
+
+
+TABLE_SCHEMA = (
+    "age double, city string, smoker boolean, day date, bmi double, code string, noise double, "
+    "y_dose double, y_team string, y_load double"
+)
 
 
 @pytest.fixture(scope="module")
@@ -552,3 +561,35 @@ def test_candidates_that_few_rows_make_up_wait(seed, spark, monkeypatch, further
     got = ProjSe(6, **form).fit_spark(frame, features=names[:16], targets=names[16:])
     assert (got.moments_.xx is None) == further_passes
     check(got, want)
+
+
+# Tables
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+@pytest.mark.parametrize("basis", ["linear", "spline"])
+def test_tables_are_encoded_by_the_workers_as_in_memory(spark, seed, missing, basis):
+    table = patients(seed, 200)
+    features = list(table.columns[:7])
+    selector = ProjSe(5, missing=missing, basis=basis)
+    want = clone(selector).fit(table[features], table[PATIENT_TARGETS])
+    table["day"] = table.day.dt.date
+    plain = table.astype(object).where(table.notna(), None)
+    df = spark.createDataFrame(plain.to_dict("records"), schema=TABLE_SCHEMA)
+    found = selector.fit_spark(df.repartition(1), features=features, targets=PATIENT_TARGETS)
+    assert found.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
+    assert found.get_feature_names_out().tolist() == want.get_feature_names_out().tolist()
+
+
+@pytest.mark.slow
+def test_partitions_with_different_levels_add_up(spark, seed):
+    table = patients(seed, 200, gaps=False)
+    features = list(table.columns[:7])
+    want = ProjSe(5).fit(table[features], table[PATIENT_TARGETS])
+    table["day"] = table.day.dt.date
+    df = spark.createDataFrame(table.to_dict("records"), schema=TABLE_SCHEMA)
+    found = ProjSe(5).fit_spark(df.repartition(3), features=features, targets=PATIENT_TARGETS)
+    assert found.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)

@@ -157,7 +157,7 @@ def test_a_state_of_the_layout_before_is_named_and_left_as_it_was(place):
     write(state, {"state.json": json.dumps(old), "files/a.json": "{}", "files/b.moments": ""})
     before = snapshot(state)
     message = refused(folder, state)
-    assert "another version of projse (layout 1, not 2)" in message
+    assert "another version of projse (layout 1, not 3)" in message
     assert "delete this one" in message
     assert snapshot(state) == before
 

@@ -292,7 +292,7 @@ ABOUT = {
     "missing target": ["'y_1'"],
     "renamed columns": ["lacks columns 'x_0'", "and 3 more"],
     "another column": ["'x_99'", "Name the features"],
-    "text for numbers": ["'x_3' (string)", "numeric_only"],
+    "text for numbers": ["'x_3' (string)", "held numbers"],
     "text for a target": ["'y_1'"],
     "nulls": ["'x_3' (60)", "missing"],
     "NaN": ["'x_3'", "missing"],

@@ -61,7 +61,7 @@ def test_a_name_that_looks_like_a_pattern_is_the_name():
         ({"targets": "y_*", "weight": "nope"}, ["'nope'", "weight"]),
         ({"class_target": "x_?"}, ["'x_?'", "class_target"]),
         ({"targets": "y_*", "features": ["x_1", "y_0"]}, ["'y_0'", "at once"]),
-        ({"targets": "y_*", "exclude": "x_*"}, ["no numeric column left"]),
+        ({"targets": "y_*", "exclude": "x_*"}, ["no column left"]),
     ],
 )
 def test_columns_that_are_not_there_are_named(tmp_path, options, words):

@@ -18,8 +18,11 @@ from projse.cli.options import (
     DATA,
     FILES,
     Alpha,
+    Basis,
     By,
+    Categorical,
     ClassTarget,
+    Curves,
     Debug,
     DropMissing,
     Exclude,
@@ -27,9 +30,11 @@ from projse.cli.options import (
     Features,
     FileFormat,
     Format,
+    Gaps,
     Group,
     Jobs,
     Kernel,
+    Missing,
     NumericOnly,
     OneView,
     Output,
@@ -45,6 +50,7 @@ from projse.cli.options import (
     option,
 )
 from projse.cli.read import Reading, moments_files
+from projse.cli.values import groups_of, how_many, missing_word, split
 from projse.estimators.paper import PAPER
 from projse.moments.options import SourceOptions
 
@@ -147,8 +153,15 @@ def select(
         Exhausted, option("--exhausted", help="What to do once the targets are used up.")
     ] = Exhausted.residual,
     significance: Annotated[float, option("--significance", help="Level for -k auto.")] = 0.05,
+    min_frequency: Annotated[
+        int,
+        option("--min-frequency", min=1, help="Levels of a category in fewer rows are pooled."),
+    ] = 5,
     with_xx: WithXX = None,
+    missing: Gaps = Missing.refuse,
     drop_missing: DropMissing = False,
+    basis: Curves = Basis.linear,
+    categorical: Categorical = None,
     numeric_only: NumericOnly = False,
     file_format: FileFormat = None,
     state: State = None,
@@ -176,16 +189,17 @@ def select(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
             )
         parameters = {
-            "n_features_to_select": _how_many(n_features),
+            "n_features_to_select": how_many(n_features),
             "kernel": kernel.value,
             "degree": degree,
             "coef0": coef0,
             "gamma": "mean_distance" if gamma is None else gamma,
             "exhausted": exhausted.value,
-            "groups": _groups(group),
-            "include": _split(include),
+            "groups": groups_of(group),
+            "include": split(include),
             "target_type": "continuous",
             "significance": significance,
+            "min_frequency": min_frequency,
             "n_jobs": jobs,
         }
         given = {"alpha": alpha, "redundancy": redundancy, "round_size": round_size}
@@ -210,7 +224,10 @@ def build(
     exclude: Exclude = None,
     weight: Weight = None,
     with_xx: WithXX = None,
+    missing: Gaps = Missing.refuse,
     drop_missing: DropMissing = False,
+    basis: Curves = Basis.linear,
+    categorical: Categorical = None,
     numeric_only: NumericOnly = False,
     file_format: FileFormat = None,
     state: State = None,
@@ -273,56 +290,18 @@ def _reading_of(context: typer.Context) -> Reading:
     if sum([bool(given["targets"]), label is not None, given["one_view"]]) > 1:
         raise typer.BadParameter("Choose one of --targets, --class and --one-view.")
     source = SourceOptions(
-        targets=_split(given["targets"]),
-        features=_split(given["features"]),
-        exclude=_split(given["exclude"]),
+        targets=split(given["targets"]),
+        features=split(given["features"]),
+        exclude=split(given["exclude"]),
         weight=given["weight"],
         class_target=label,
-        missing="drop" if given["drop_missing"] else "refuse",
+        missing=missing_word(given["missing"], given["drop_missing"]),
         numeric_only=given["numeric_only"],
         with_xx="auto" if given["with_xx"] is None else given["with_xx"],
         format=None if file_format is None else Format(file_format).value,
         state=given["state"],
         state_by=StateBy(given["state_by"]).value,
+        categorical_features=split(given["categorical"]) or "from_dtype",
+        basis=Basis(given["basis"]).value,
     )
     return Reading(list(given["data"]), source, quiet=given["quiet"])
-
-
-def _split(values: list[str] | None) -> list[str] | None:
-    """Cut a,b,c into names; a name with a comma can be matched with a ? in its place."""
-    if not values:
-        return None
-    return [name.strip() for value in values for name in value.split(",") if name.strip()]
-
-
-def _groups(values: list[str] | None) -> dict[str, list[str]] | None:
-    """Read NAME=COLUMNS; a group may be given in several parts."""
-    if not values:
-        return None
-    groups: dict[str, list[str]] = {}
-    for value in values:
-        name, equals, columns = value.partition("=")
-        if not (name.strip() and equals and columns.strip()):
-            raise typer.BadParameter(
-                f"{value!r} is not NAME=COLUMNS, such as 'city=city_*' or 'size=a,b'.",
-                param_hint="'--group'",
-            )
-        groups.setdefault(name.strip(), []).extend(_split([columns]) or [])
-    return groups
-
-
-def _how_many(text: str | None) -> int | float | str | None:
-    """Read -k: a number, a share, or auto."""
-    if text is None or text == "auto":
-        return text
-    for kind in (int, float):
-        try:
-            number = kind(text)
-        except ValueError:
-            continue
-        if number >= 1 if kind is int else 0 < number < 1:
-            return number
-    raise typer.BadParameter(
-        f"{text!r} is no whole number above 0, no share between 0 and 1, and not 'auto'.",
-        param_hint="'-k'",
-    )

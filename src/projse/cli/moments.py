@@ -4,8 +4,9 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, load_moments
-from projse.cli.table import print_prose
+from projse.cli.table import print_prose, warnings_as_notes
 from projse.cli.text import json_text
 from projse.cli.write import STDOUT, place_to_write, write_text
 from projse.moments.stream import moments_from
@@ -16,15 +17,17 @@ def build(reading: Reading, output: Path, jobs: int | None) -> None:
     """Sum rows into a file of moments."""
     place = place_to_write(output, reading.files(), reading.source.state, regular=True)
     reading.refuse_among_data(output)
-    moments = reading.run(
-        lambda report: moments_from(
-            reading.data,
-            target_type="continuous",
-            n_jobs=jobs,
-            progress=report,
-            **reading.options,
+    with warnings_as_notes():
+        moments = reading.run(
+            lambda report: moments_from(
+                reading.data,
+                target_type="continuous",
+                n_jobs=jobs,
+                progress=report,
+                **reading.options,
+                **reading.encoding,
+            )
         )
-    )
     moments.save(place)
     _say(f"{reading.summary(moments)}. {output}: {describe(moments)}")
 
@@ -60,7 +63,7 @@ def info(files: list[str], as_json: bool) -> None:
             "file": f"{name} ({Path(name).stat().st_size:,} bytes)",
             "rows": f"{moments.n_samples:,}",
             "sum of weights": f"{moments.sum_weights:,.6g}",
-            "candidates": _some(moments.n_x, moments.feature_names),
+            "candidates": _candidates(moments),
             "references": "one view"
             if moments.one_view
             else _some(moments.n_y, moments.target_names),
@@ -78,8 +81,9 @@ def as_dict(moments: Moments) -> dict[str, Any]:
     return {
         "n_rows": moments.n_samples,
         "sum_weights": moments.sum_weights,
-        "n_candidates": moments.n_x,
-        "features": None if moments.feature_names is None else list(moments.feature_names),
+        "n_candidates": n_candidates(moments),
+        "features": None if moments.feature_names is None else names_of(moments),
+        "n_columns": moments.n_x,
         "one_view": moments.one_view,
         "targets": None if moments.target_names is None else list(moments.target_names),
         "class_labels": moments.classes is not None,
@@ -93,7 +97,15 @@ def describe(moments: Moments) -> str:
     what = "one view" if moments.one_view else f"{moments.n_y} references"
     if moments.classes is not None:
         what = f"{moments.n_y} classes"
-    return f"moments of {moments.n_samples:,} rows, {moments.n_x} candidates, {what}"
+    return f"moments of {moments.n_samples:,} rows, {n_candidates(moments)} candidates, {what}"
+
+
+def _candidates(moments: Moments) -> str:
+    """Say what can be selected, and how many columns of an encoded table that makes."""
+    if moments.x_variables is None:
+        return _some(moments.n_x, moments.feature_names)
+    names = moments.x_variables.names
+    return f"{_some(len(names), names)} ({moments.n_x} columns once encoded)"
 
 
 def _some(n: int, names: tuple[str, ...] | None) -> str:

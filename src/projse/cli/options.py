@@ -40,6 +40,22 @@ class StateBy(StrEnum):
     content = "content"
 
 
+class Missing(StrEnum):
+    """What to do with gaps."""
+
+    refuse = "refuse"
+    drop = "drop"
+    indicator = "indicator"
+    mean = "mean"
+
+
+class Basis(StrEnum):
+    """What a number stands for."""
+
+    linear = "linear"
+    spline = "spline"
+
+
 def option(*names: str, help: str, **more: Any) -> Any:
     """Return an option of the command."""
     return typer.Option(*names, help=help, **more)
@@ -152,7 +168,28 @@ RoundSize = Annotated[
         help="Condition on the picks after this many, or auto (default).",
     ),
 ]
-DropMissing = Annotated[bool, option("--drop-missing", help="Leave out rows with missing values.")]
+DropMissing = Annotated[bool, option("--drop-missing", help="The same as --missing drop.")]
+Gaps = Annotated[
+    Missing,
+    option(
+        "--missing",
+        help="Missing values: an error; leave out rows that have any; make the gap a part of its "
+        "column; or fill in the mean.",
+    ),
+]
+Curves = Annotated[
+    Basis,
+    option("--basis", help="Numbers as they are, or as small splines, which find curved effects."),
+]
+Categorical = Annotated[
+    list[str] | None,
+    option(
+        "--categorical",
+        metavar="NAMES",
+        help="Columns of numbers that are categories (codes): names or patterns. Strings and "
+        "booleans are in any case.",
+    ),
+]
 NumericOnly = Annotated[
     bool, option("--numeric-only", help="Leave out columns that are not numbers.")
 ]

@@ -15,6 +15,8 @@ from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
 from projse.sources.files import find_files, fingerprint, identity, would_find
 
+ENCODING = ("categorical_features", "basis")
+
 
 @dataclass
 class Reading:
@@ -33,7 +35,12 @@ class Reading:
     @property
     def options(self) -> dict[str, Any]:
         """Return the keywords that ``moments_from`` and ``fit_source`` share."""
-        return vars(self.source)
+        return {name: vars(self.source)[name] for name in vars(self.source) if name not in ENCODING}
+
+    @property
+    def encoding(self) -> dict[str, Any]:
+        """Return those that are keywords of ``moments_from``, and parameters of ``ProjSe``."""
+        return {name: vars(self.source)[name] for name in ENCODING}
 
     def files(self) -> list[str]:
         """Return the files that the data stand for."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
 from projse.cli.table import picks_table, print_new_rounds, print_prose, warnings_as_notes
 from projse.cli.text import json_text, shown
@@ -33,6 +34,7 @@ def select(
             excluded = _excluded(moments, reading, selector.groups)
             selector.set_params(exclude=excluded or None).fit_moments(moments)
         else:
+            selector.set_params(missing=reading.source.missing, **reading.encoding)
             reading.run(
                 lambda report: selector.fit_source(reading.data, progress=report, **reading.options)
             )
@@ -62,11 +64,6 @@ def _all_picks() -> Iterator[None]:
                 "add --with-xx (with files of moments: build them with it), ask for fewer, or use "
                 "--exhausted stop."
             ) from None
-
-
-def names_of(moments: Moments) -> list[str]:
-    """Names of the candidates, or their numbers."""
-    return list(moments.feature_names or map(str, range(moments.n_x)))
 
 
 def variable_names(selector: Any) -> list[str]:
@@ -132,7 +129,7 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
         "n_files_kept": 0 if last is None else last.n_kept,
         "n_passes": 0 if last is None else reading.n_passes,
         "seconds_reading": round(reading.seconds, 3),
-        "n_candidates": moments.n_x,
+        "n_candidates": n_candidates(moments),
         "n_variables": len(selector.ranking_),
         "references": None if moments.one_view else list(moments.target_names or ()),
         "reference_rank": int(selector.reference_rank_),
@@ -179,7 +176,7 @@ def _print(selector: Any, summary: str) -> None:
     references = "one view" if moments.one_view else f"{moments.n_y} references"
     if moments.classes is not None:
         references = f"{moments.n_y} classes"
-    candidates = f"{moments.n_x} candidates"
+    candidates = f"{n_candidates(moments)} candidates"
     if hasattr(selector, "variables_"):
         candidates += f" in {selector.variables_.n} variables"
     print_prose(
@@ -199,14 +196,17 @@ def _excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
     """Resolve patterns against the names that moments carry."""
     asked = reading.source
     columns = (asked.targets, asked.features, asked.weight, asked.class_target)
-    if any(columns) or asked.state is not None:
+    encoded = asked.missing != "refuse" or asked.basis != "linear"
+    encoded = encoded or asked.categorical_features != "from_dtype"
+    if any(columns) or asked.state is not None or encoded:
         raise ValueError(
-            "These are moments: their targets, features and weights are settled. Leave out those "
-            "options, or pass the rows."
+            "These are moments: their targets, features, weights and encoding are settled. Leave "
+            "out those options, or pass the rows."
         )
     names = names_of(moments)
     if groups is not None:
-        names = list(resolve_groups(groups, moments.n_x, moments.feature_names).names)
+        known = None if moments.feature_names is None else tuple(names)
+        names = list(resolve_groups(groups, len(names), known).names)
     found = []
     for pattern in asked.exclude or []:
         hits = [name for name in names if name == pattern or fnmatchcase(name, pattern)]

@@ -16,7 +16,9 @@ from projse.engines.dask_collections import (
     as_array,
     cut_like_x,
     describe,
+    first_rows,
     fits,
+    holds_more_than_numbers,
     is_float,
     is_frame,
     one_block_wide,
@@ -95,6 +97,15 @@ class DaskRows:
     def target_type(self, asked: str) -> str:
         """Leave it as asked for: with "auto", the values tell."""
         return asked
+
+    @property
+    def may_be_table(self) -> bool:
+        """Whether some columns are no numbers, as far as their types tell."""
+        return any(holds_more_than_numbers(c) for c in (self.X, self.Y) if c is not None)
+
+    def head(self, n: int) -> tuple[Any, Any, Any]:
+        """Compute candidates, references and weights of the first rows, of up to n."""
+        return first_rows([self.X, self.Y, self.weight], n)
 
     def reduce(self, reduction: Reduction[T]) -> Part[T]:
         """Make a pass over the rows: a result a partition, added up in a tree."""

@@ -168,3 +168,48 @@ def select_columns(X: Any, support: Any, names: tuple[str, ...] | None) -> Any:
     if columns is None:
         return X[:, kept]
     return X[[columns[j] for j in kept]]
+
+
+def holds_more_than_numbers(value: Any) -> bool:
+    """Whether a collection has columns of another type than numbers and booleans."""
+    if _has_columns(value):
+        return any(getattr(dtype, "kind", "O") not in "biuf" for dtype in value.dtypes)
+    return getattr(getattr(value, "dtype", None), "kind", "") in "OUSM" and value.ndim == 2
+
+
+def first_rows(collections: Sequence[Any], n: int) -> tuple[Any, ...]:
+    """Compute the first n rows of matching collections, a partition after the other."""
+    import dask
+
+    pieces: list[tuple[Any, ...]] = []
+    left = n
+    for i in range(len(row_chunks(collections[0]))):
+        lazy = [_partition(value, i, left) for value in collections]
+        pieces.append(dask.compute(*lazy))
+        left -= pieces[-1][0].shape[0]
+        if left <= 0:
+            break
+    return tuple(_joined(parts) for parts in zip(*pieces, strict=True))
+
+
+def _partition(value: Any, i: int, n: int) -> Any:
+    """Return the first rows of a partition, lazily."""
+    if is_frame(value):
+        return value.partitions[i].map_partitions(_first, n, meta=value._meta)
+    if _is_array(value):
+        return value.blocks[i][:n]
+    return value
+
+
+def _first(part: Any, n: int) -> Any:
+    return part.iloc[:n]
+
+
+def _joined(parts: Sequence[Any]) -> Any:
+    if parts[0] is None or np.isscalar(parts[0]) or len(parts) == 1:
+        return parts[0]
+    if hasattr(parts[0], "iloc"):
+        import pandas as pd
+
+        return pd.concat(parts)
+    return sp.vstack(parts) if sp.issparse(parts[0]) else np.concatenate(parts)

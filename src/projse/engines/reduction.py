@@ -104,6 +104,13 @@ class RowsElsewhere(Protocol):
     def feature_names(self) -> tuple[str, ...] | None:
         """Names of the candidates."""
 
+    @property
+    def may_be_table(self) -> bool:
+        """Whether some columns are no numbers, as far as their types tell."""
+
+    def head(self, n: int) -> tuple[Any, Any, Any]:
+        """Compute candidates, references and weights of the first rows, of up to n."""
+
     def target_type(self, asked: str) -> str:
         """Tell what the references are, as asked for or as the columns say."""
 
@@ -159,7 +166,7 @@ def _expected_columns(part: Any, columns: Any, n: int | None, label: str) -> Any
             )
         if tuple(part.columns) != columns:
             part = part[list(columns)]
-    width = part.shape[1] if part.ndim == 2 else 1
+    width = part.shape[1] if len(part.shape) == 2 else 1
     if n is not None and width != n:
         raise ValueError(
             f"{label} has {width} columns instead of {n}; give all partitions the same columns."

@@ -6,11 +6,12 @@ Only DataFrame operations are used, no RDDs, so that Spark Connect sessions work
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from projse.engines.reduction import FAN_IN, Layout, Part, Reduction, merge, reduce_partition
-from projse.sources.arrow_columns import ARRAY, PLAIN, VECTOR, Block, labels, matrix
+from projse.engines.spark_columns import LABELS, NUMBERS, block_of, check_column, vector_metadata
+from projse.sources.arrow_columns import PLAIN, TABLE, Block, labels, matrix
 from projse.sources.batches import chunks
 
 SCHEMA = "partition bigint, error string, result binary"
@@ -20,9 +21,6 @@ PARTITIONS_A_PART = FAN_IN**2
 
 TASK_BYTES = 1 << 30
 """Parts that one task adds, in bytes: an Arrow column of bytes must stay below twice this."""
-
-NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "decimal")
-LABELS = (*NUMBERS, "string", "varchar", "char", "date")
 
 T = TypeVar("T")
 
@@ -55,16 +53,16 @@ class SparkRows:
         if targets is not None and class_target is not None:
             raise ValueError("Pass targets (numbers) or class_target (labels), not both.")
         types = {field.name: field.dataType for field in df.schema.fields}
-        candidates = _block("features", "X", features, types)
-        references = None if targets is None else _block("targets", "y", targets, types)
+        candidates = block_of("features", "X", features, types)
+        references = None if targets is None else block_of("targets", "y", targets, types)
         if class_target is not None:
-            _check_column("class_target", class_target, types, LABELS)
+            check_column("class_target", class_target, types, LABELS)
         if weight is not None:
-            _check_column("weight", weight, types, NUMBERS)
+            check_column("weight", weight, types, NUMBERS)
         n: int | None = len(candidates.columns)
         names = None
-        if candidates.kind != PLAIN:
-            n, names = _vector_metadata(df.schema[candidates.columns[0]].metadata)
+        if candidates.kind not in (PLAIN, TABLE):
+            n, names = vector_metadata(df.schema[candidates.columns[0]].metadata)
         return cls(df, candidates, references, class_target, weight, n, names)
 
     @property
@@ -75,7 +73,7 @@ class SparkRows:
     @property
     def n_y(self) -> int | None:
         """Number of reference columns; None for class labels and vectors."""
-        if self.references is None or self.references.kind != PLAIN:
+        if self.references is None or self.references.kind not in (PLAIN, TABLE):
             return None
         return len(self.references.columns)
 
@@ -87,14 +85,14 @@ class SparkRows:
     @property
     def feature_names(self) -> tuple[str, ...] | None:
         """Names of the candidates."""
-        plain = self.candidates.kind == PLAIN
+        plain = self.candidates.kind in (PLAIN, TABLE)
         return self.candidates.columns if plain else self.vector_names
 
     @property
     def layout(self) -> Layout:
         """What all partitions must look like."""
         label = self.class_target
-        plain = self.references is not None and self.references.kind == PLAIN
+        plain = self.references is not None and self.references.kind in (PLAIN, TABLE)
         names = (label,) if label else self.references.columns if plain else None  # type: ignore[union-attr]
         return Layout(
             n_x=self.n_candidates,
@@ -105,17 +103,40 @@ class SparkRows:
         )
 
     def target_type(self, asked: str) -> str:
-        """Tell by the columns: ``class_target`` holds labels, ``targets`` numbers."""
+        """Tell by the columns: ``class_target`` holds labels, ``targets`` numbers or a table."""
         if asked == "class" and self.class_target is None:
             raise ValueError(
                 "target_type='class' needs a column of labels: name it in class_target."
             )
+        if self.references is not None and self.references.kind == TABLE:
+            return "auto"
         return "continuous" if self.class_target is None else "class"
 
-    def reduce(self, reduction: Reduction[T]) -> Part[T]:
-        """Make a pass over the rows: a result a partition, added up in a tree."""
-        from pyspark.sql import functions as F
+    @property
+    def may_be_table(self) -> bool:
+        """Whether some columns are no numbers."""
+        blocks = (self.candidates, self.references)
+        return any(block is not None and block.kind == TABLE for block in blocks)
 
+    def as_table(self) -> SparkRows:
+        """Let plain columns be encoded, although all are numbers."""
+        if self.candidates.kind not in (PLAIN, TABLE):
+            raise ValueError(
+                "missing, categorical_features and basis need plain columns in Spark, not a column "
+                "of vectors; name the columns in features."
+            )
+        references = self.references
+        if references is not None and references.kind == PLAIN and len(references.columns) > 1:
+            references = replace(references, kind=TABLE)
+        return replace(self, candidates=replace(self.candidates, kind=TABLE), references=references)
+
+    def head(self, n: int) -> tuple[Any, Any, Any]:
+        """Compute candidates, references and weights of the first rows, of up to n."""
+        table = self._chosen().limit(n).toArrow()
+        return self._read(table)
+
+    def _chosen(self) -> Any:
+        """Select what a pass needs, each block as one column."""
         blocks = [self.candidates] + ([self.references] if self.references else [])
         types = {field.name: field.dataType for field in self.df.schema.fields}
         matrices = [_as_array(block, types) for block in blocks]
@@ -123,7 +144,16 @@ class SparkRows:
         if self.weight is not None:
             others[-1] = others[-1].cast("double")
         # By position: a column may serve twice, and names may hold anything.
-        chosen = [c.alias(f"c{i}") for i, c in enumerate([*matrices, *others])]
+        return self.df.select(*(c.alias(f"c{i}") for i, c in enumerate([*matrices, *others])))
+
+    def _read(self, table: Any) -> tuple[Any, Any, Any]:
+        has_labels, has_weight = self.class_target is not None, self.weight is not None
+        return _read_blocks(table, self.candidates, self.references, has_labels, has_weight)
+
+    def reduce(self, reduction: Reduction[T]) -> Part[T]:
+        """Make a pass over the rows: a result a partition, added up in a tree."""
+        from pyspark.sql import functions as F
+
         task = _partition_task(
             self.candidates,
             self.references,
@@ -133,7 +163,7 @@ class SparkRows:
             reduction,
         )
         merge_table = _merge_task(reduction)
-        parts = self.df.select(*chosen).mapInArrow(task, SCHEMA)
+        parts = self._chosen().mapInArrow(task, SCHEMA)
         # Fewer at a time where they are large.
         fan_in = width = max(2, min(FAN_IN, TASK_BYTES // reduction.size))
         while width <= PARTITIONS_A_PART:
@@ -180,20 +210,27 @@ def _partition_task(
         yield _as_table(reduction, [total]).to_batches()[0]
 
     def reduce_table(partition: int, table: Any) -> Part[Any]:
-        last = table.num_columns - 1
         try:
-            X = matrix(table, 0, candidates)
-            Y: Any = None
-            if references is not None:
-                Y = matrix(table, 1, references)
-            elif has_labels:
-                Y = labels(table, last - has_weight)
-            weight = table.column(last).to_numpy() if has_weight else None
+            rows = _read_blocks(table, candidates, references, has_labels, has_weight)
         except ValueError as error:
             return Part(partition, error=str(error))
-        return reduce_partition(partition, X, Y, weight, layout, reduction)
+        return reduce_partition(partition, *rows, layout, reduction)
 
     return task
+
+
+def _read_blocks(
+    table: Any, candidates: Block, references: Block | None, has_labels: bool, has_weight: bool
+) -> tuple[Any, Any, Any]:
+    """Read candidates, references and weights of a chunk."""
+    last = table.num_columns - 1
+    X = matrix(table, 0, candidates)
+    Y: Any = None
+    if references is not None:
+        Y = matrix(table, 1, references)
+    elif has_labels:
+        Y = labels(table, last - has_weight)
+    return X, Y, table.column(last).to_numpy() if has_weight else None
 
 
 def _merge_task(reduction: Reduction[Any]) -> Callable[[Any], Any]:
@@ -236,6 +273,10 @@ def _as_array(block: Block, types: dict[str, Any]) -> Any:
     """Have Spark put the numbers of a row side by side, in one type."""
     from pyspark.sql import functions as F
 
+    if block.kind == TABLE:
+        return F.struct(
+            *(_as_stored(name, types).alias(f"c{i}") for i, name in enumerate(block.columns))
+        )
     if block.kind != PLAIN:
         return _column(block.columns[0])
     single = all(types[name].simpleString() == "float" for name in block.columns)
@@ -243,62 +284,9 @@ def _as_array(block: Block, types: dict[str, Any]) -> Any:
     return F.array(*(_column(name).cast(kind) for name in block.columns))
 
 
-def _block(parameter: str, label: str, given: Any, types: dict[str, Any]) -> Block:
-    """Tell plain columns from one column of vectors or arrays."""
-    columns = (given,) if isinstance(given, str) else tuple(given)
-    if not columns:
-        raise ValueError(f"{parameter} names no columns; name at least one.")
-    twice = {name for name in columns if columns.count(name) > 1}
-    if twice:
-        raise ValueError(f"{parameter} names column {min(twice)!r} twice; name it once.")
-    kinds = [_kind(parameter, name, types) for name in columns]
-    if len(columns) == 1:
-        return Block(label, columns, kinds[0])
-    odd = next((n for n, kind in zip(columns, kinds, strict=True) if kind != PLAIN), None)
-    if odd is not None:
-        raise ValueError(
-            f"{parameter} mixes column {odd!r}, which holds vectors, with others; name plain "
-            "columns only, or one column of vectors (pyspark.ml.feature.VectorAssembler makes it)."
-        )
-    return Block(label, columns)
-
-
-def _kind(parameter: str, name: str, types: dict[str, Any]) -> str:
-    dtype = types.get(name)
-    if type(dtype).__name__ == "VectorUDT":
-        return VECTOR
-    text = "" if dtype is None else dtype.simpleString()
-    if text in ("array<double>", "array<float>"):
-        return ARRAY
-    _check_column(parameter, name, types, NUMBERS)
-    return PLAIN
-
-
-def _check_column(
-    parameter: str, name: str, types: dict[str, Any], allowed: tuple[str, ...]
-) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"{parameter} must name a column, not be {name!r}.")
-    if name not in types:
-        listed = ", ".join(repr(c) for c in list(types)[:10])
-        raise ValueError(f"{parameter}: there is no column {name!r}; df has {listed}.")
+def _as_stored(name: str, types: dict[str, Any]) -> Any:
+    """Return a column in a type that the encoder knows; times by the clock on the wall."""
     kind = types[name].simpleString()
-    if kind.split("(")[0] not in allowed:
-        raise ValueError(
-            f"{parameter}: column {name!r} is of type {kind}, not a number. Encode it as numbers "
-            "(a string of labels goes into class_target), or leave it out."
-        )
-
-
-def _vector_metadata(metadata: dict[str, Any]) -> tuple[int | None, tuple[str, ...] | None]:
-    """Read the size of a vector column and its names, where Spark ML has noted them."""
-    noted = (metadata or {}).get("ml_attr", {})
-    size = noted.get("num_attrs")
-    groups = noted.get("attrs", {})
-    entries = [entry for group in groups.values() for entry in group]
-    names = {entry["idx"]: entry["name"] for entry in entries if "name" in entry}
-    if size is None and entries:
-        size = 1 + max(entry["idx"] for entry in entries)
-    if size is None or sorted(names) != list(range(size)):
-        return size, None
-    return size, tuple(names[i] for i in range(size))
+    if kind.startswith("decimal"):
+        return _column(name).cast("double")
+    return _column(name).cast("timestamp_ntz") if kind == "timestamp" else _column(name)

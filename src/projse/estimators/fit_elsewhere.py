@@ -7,18 +7,24 @@ from typing import Any, Self
 
 from projse.engines.reduction import RowsElsewhere
 from projse.estimators.fit_moments import FitMomentsMixin
-from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress
 from projse.moments.own_products import ON_CLUSTER
-from projse.moments.partitions import cross_elsewhere, moments_elsewhere
+from projse.moments.partitions import cross_elsewhere, encoding_elsewhere, moments_elsewhere
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_targets
 from projse.search.task import Task
+from projse.sources.table.encoding import TableEncoding
+from projse.sources.table.partition import LookOptions
 
 
 class FitElsewhereMixin(FitMomentsMixin):
     """Adds ``fit_spark`` and the fit to Dask collections."""
+
+    categorical_features: Any
+    missing: str
+    basis: str
 
     def fit_spark(
         self,
@@ -44,7 +50,8 @@ class FitElsewhereMixin(FitMomentsMixin):
         from projse.engines.spark import SparkRows
 
         check_parameters(self)
-        return self._fit_elsewhere(SparkRows.of(df, features, targets, weight, class_target))
+        rows = SparkRows.of(df, features, targets, weight, class_target)
+        return self._fit_elsewhere(rows.as_table() if self._look_options().forced else rows)
 
     def _fit_elsewhere(self, rows: RowsElsewhere, covariates: Any = None) -> Self:
         """Fit to rows that are summed where they lie; further passes make products of the picks."""
@@ -62,9 +69,10 @@ class FitElsewhereMixin(FitMomentsMixin):
         with all_or_nothing(self):
             progress = FitProgress(self, max_phases=None)
             progress.phase("rows")
-            with_xx = self._sums_products(rows)
+            encoding = encoding_elsewhere(rows, self._look_options(), self.target_type)
+            with_xx = True if encoding is not None else self._sums_products(rows)
             moments = moments_elsewhere(
-                rows, with_xx=with_xx, target_type=self.target_type, **options
+                rows, with_xx=with_xx, target_type=self.target_type, encoding=encoding, **options
             )
             if moments.n_samples < 2:
                 raise ValueError(
@@ -74,19 +82,27 @@ class FitElsewhereMixin(FitMomentsMixin):
             if getattr(rows, "class_target", None) is None:  # else the user has said so
                 moments = settle_targets(moments, self.target_type, getattr(rows, "Y", None))
             progress.phase("picks")
-            remember_columns(self, moments.n_x, moments.feature_names)
-            cross = cross_elsewhere(rows, moments, **options)
-            self._fit_moments(moments, cross=progress.around(cross))
+            remember_candidates(self, moments)
+            cross = None
+            if encoding is None:
+                cross = progress.around(cross_elsewhere(rows, moments, **options))
+            self._fit_moments(moments, cross=cross)
             progress.end()
         return self
 
     def _partial_fit_elsewhere(self, rows: RowsElsewhere, target_type: str) -> None:
         """Add rows that are summed where they lie to those seen so far, and select anew."""
+        if hasattr(self, "moments_"):
+            plain = self.moments_.encoding
+            encoding = None if plain is None else TableEncoding.from_dict(plain)
+        else:
+            encoding = encoding_elsewhere(rows, self._look_options(), target_type)
 
         def sum_rows(with_xx: bool) -> Moments:
             return moments_elsewhere(
                 rows,
                 with_xx=with_xx,
+                encoding=encoding,
                 target_type=target_type,
                 n_jobs=self.n_jobs,
                 batch_size=self.batch_size,
@@ -97,9 +113,15 @@ class FitElsewhereMixin(FitMomentsMixin):
         else:
             assert rows.n_x is not None
             task = Task.of(self, rows.n_x, rows.feature_names, rows.one_view)
-            batch = self._first_batch(task, self._directions(rows), sum_rows)
-            remember_columns(self, batch.n_x, batch.feature_names)
+            if encoding is not None:
+                batch = sum_rows(True)
+            else:
+                batch = self._first_batch(task, self._directions(rows), sum_rows)
+            remember_candidates(self, batch)
         self._add_moments(batch, getattr(rows, "Y", None))
+
+    def _look_options(self) -> LookOptions:
+        return LookOptions(self.categorical_features, self.missing, self.basis)
 
     def _sums_products(self, rows: RowsElsewhere) -> bool | str:
         """Tell whether the first pass sums the products of all candidates.

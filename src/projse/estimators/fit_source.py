@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Self
 
 from projse.estimators.fit_moments import FitMomentsMixin
@@ -20,6 +21,10 @@ from projse.search.task import Task
 class FitSourceMixin(FitMomentsMixin):
     """Adds ``fit_source``."""
 
+    categorical_features: Any
+    missing: str
+    basis: str
+
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit_source(
         self,
@@ -30,7 +35,7 @@ class FitSourceMixin(FitMomentsMixin):
         exclude: Any = None,
         weight: str | None = None,
         class_target: str | None = None,
-        missing: str = "refuse",
+        missing: str | None = None,
         numeric_only: bool = False,
         with_xx: bool | str = "auto",
         format: str | None = None,
@@ -49,10 +54,13 @@ class FitSourceMixin(FitMomentsMixin):
             columns that are not read. Without targets and class_target: one view.
         weight, class_target : str, default=None
             Columns of row weights, and of class labels instead of targets.
-        missing : {"refuse", "drop"}, default="refuse"
-            What to do with rows that have a null or NaN.
+        missing : {"refuse", "drop", "indicator", "mean"}, default=None
+            What to do with gaps; None: as the estimator's ``missing`` says.
         numeric_only : bool, default=False
-            Leave out features that are not numbers, instead of refusing them.
+            Leave out features that are not numbers. Otherwise strings, categories and dates are
+            encoded batch by batch, as the parameters ``categorical_features``, ``basis`` and
+            ``min_frequency`` say; what must be the same for all rows (knots, fills) comes from the
+            first 100 000 rows, and is kept in the state and in the moments.
         with_xx : bool or "auto", default="auto"
             Sum the products of all candidates with each other, for more picks than the references
             have dimensions. "auto" does so where this selection conditions on picks and it is
@@ -79,8 +87,10 @@ class FitSourceMixin(FitMomentsMixin):
         """
         check_parameters(self)
         self._refuse_need_of_rows()
+        missing = self.missing if missing is None else missing
         columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
-        options = SourceOptions(*columns, with_xx, format, state, state_by)
+        encoding = (self.categorical_features, self.basis)
+        options = SourceOptions(*columns, with_xx, format, state, state_by, *encoding)
         fit_progress = FitProgress(self, max_phases=None)
         report = _both(progress, fit_progress)
         with all_or_nothing(self):
@@ -89,8 +99,7 @@ class FitSourceMixin(FitMomentsMixin):
             )
 
             def needs_products(first: Moments) -> bool:
-                task = Task.of(self, first.n_x, first.feature_names, first.one_view)
-                return task.products.are_summed_after(first, opened.price)
+                return self._sums_products_after(first, opened.price)
 
             fit_progress.phase("rows")
             moments = opened.total(needs_products)
@@ -99,11 +108,22 @@ class FitSourceMixin(FitMomentsMixin):
             fit_progress.phase("picks")
             cross = None
             # Products that were left out by hand are not made by another pass.
-            if with_xx == "auto" and opened.price < ONCE:
+            if with_xx == "auto" and opened.price < ONCE and moments.x_variables is None:
                 cross = fit_progress.around(opened.cross(moments))
             self._fit_checked(moments, cross)
         fit_progress.end()
         return self
+
+    def _sums_products_after(self, first: Moments, price: float) -> bool:
+        """Tell whether products are summed, by the moments of the first rows."""
+        if first.x_variables is None:
+            task = Task.of(self, first.n_x, first.feature_names, first.one_view)
+            return task.products.are_summed_after(first, price)
+        names = first.x_variables.names
+        task = Task.of(self, len(names), names, first.one_view)
+        task = task.of_columns(first.x_variables, {})
+        # Levels and gaps to come make variables of several columns of those that are one now.
+        return replace(task.products, grouped=True).are_summed_after(first, ONCE)
 
 
 def _both(progress: Report | None, fit_progress: FitProgress) -> Report | None:

@@ -91,7 +91,7 @@ def _same_variables(a: Moments, b: Moments, view: str) -> tuple[Moments, Moments
         )
     if first.columns == second.columns and first.names == second.names:
         return a, b
-    union = united(first, second)
+    union = united(first, second, MAX_LEVELS if view == "x" else None)
     return _with_variables(a, view, union), _with_variables(b, view, union)
 
 
@@ -105,11 +105,11 @@ def _with_variables(moments: Moments, view: str, union: Variables) -> Moments:
     return replace(with_columns(moments, view, source), **names)
 
 
-def united(a: Variables, b: Variables) -> Variables:
+def united(a: Variables, b: Variables, max_levels: int | None = MAX_LEVELS) -> Variables:
     """Return the columns of two sets of rows of the same variables, in order.
 
-    A variable that either lacks (``dropped``), or of which there are more than ``MAX_LEVELS``
-    levels, is dropped.
+    A variable that either lacks (``dropped``), or of which there are more levels than
+    ``max_levels``, is dropped. References may have any number of classes.
     """
     if a.names != b.names:
         pairs = zip(a.names, b.names, strict=False)
@@ -119,7 +119,8 @@ def united(a: Variables, b: Variables) -> Variables:
     found = set(a.columns) | set(b.columns)
     dropped = {column.variable for column in found if column.kind == "dropped"}
     levels = Counter(column.variable for column in found if column.kind == "level")
-    dropped |= {variable for variable, n in levels.items() if n > MAX_LEVELS}
+    if max_levels is not None:
+        dropped |= {variable for variable, n in levels.items() if n > max_levels}
     kept = {column for column in found if column.variable not in dropped}
     for here, other in ((a, b), (b, a)):
         lacking = (kept - set(other.columns)) & set(here.columns)

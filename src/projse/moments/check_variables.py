@@ -42,7 +42,7 @@ def _check_view(moments: Moments, view: str) -> None:
     if len(variables.columns) != n:
         raise ValueError(f"{what} describe {len(variables.columns)} columns, but there are {n}")
     _check_names(variables.names, what)
-    _check_columns(variables, what)
+    _check_columns(variables, what, MAX_LEVELS if view == "x" else n)
     mean = getattr(moments, f"{view}_mean")
     squares = moments.xx_diag if view == "x" else np.diag(moments.yy)  # type: ignore[arg-type]
     _check_values(variables, mean, squares, view)
@@ -56,7 +56,7 @@ def _check_names(names: Any, what: str) -> None:
         raise ValueError(f"{what} hold {counts.most_common(1)[0][0]!r} more than once")
 
 
-def _check_columns(variables: Variables, what: str) -> None:
+def _check_columns(variables: Variables, what: str, max_levels: int) -> None:
     """Refuse columns of no variable, of an unknown kind, or that are there twice."""
     for j, (variable, kind, key) in enumerate(variables.columns):
         if type(variable) is not int or not 0 <= variable < variables.n:
@@ -69,8 +69,8 @@ def _check_columns(variables: Variables, what: str) -> None:
     if n > 1:
         raise ValueError(f"{what}: {tuple(column)} is there {n} times")
     levels = Counter(column.variable for column in variables.columns if column.kind == "level")
-    if levels and max(levels.values()) > MAX_LEVELS:
-        raise ValueError(f"{what}: a variable has more than {MAX_LEVELS} levels")
+    if levels and max(levels.values()) > max_levels:
+        raise ValueError(f"{what}: a variable has more than {max_levels} levels")
     sizes = Counter(column.variable for column in variables.columns)
     for column in variables.columns:
         if column.kind == "dropped" and sizes[column.variable] > 1:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from projse.moments import sparse_products
 from projse.moments.accumulate import Progress, accumulate_dense, product_dtype
 from projse.moments.extremes import Extremes
+from projse.moments.level_sums import has_levels, level_moments
 from projse.moments.rounding import (
     lost_to_shift,
     mark_vanished,
@@ -39,7 +40,9 @@ def moments_of(
 ) -> Moments:
     """Sum over checked rows."""
     products = keeps_products(with_xx, rows.X.shape[1], rows.Y is None)
-    if rows.is_sparse:
+    if has_levels(rows) and not _is_huge(rows):
+        moments = level_moments(rows.counted(), products, _float64_moments)
+    elif rows.is_sparse:
         moments = _sparse_moments(rows.counted(), products)
     else:
         moments = _dense_moments(rows, products, n_jobs, batch_size, progress)
@@ -53,6 +56,16 @@ def moments_of(
         y_variables=y,
         encoding=rows.encoding,
     )
+
+
+def _is_huge(rows: Rows) -> bool:
+    """Whether products of candidates and references are kept sparse."""
+    return sp.issparse(rows.Y) and rows.X.shape[1] * rows.Y.shape[1] > SPARSE_YX_ELEMENTS
+
+
+def _float64_moments(rows: Rows, with_xx: bool) -> Moments:
+    """Sum dense rows in one thread."""
+    return _dense_moments(rows, with_xx, 1, None, None)
 
 
 def _dense_moments(
@@ -171,7 +184,7 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
     if sp.issparse(Y) or not Y.shape[1]:  # a basis of constants has no columns
         Y = sp.csr_array(Y)
         y_mean, yy = _sparse_second_moment(Y, weight, total, "y", rows.target_names)
-        if X.shape[1] * Y.shape[1] > SPARSE_YX_ELEMENTS:
+        if _is_huge(rows):
             yx = sparse_products.raw_cross(Y, X, weight)
         else:
             yx = sparse_products.centred_cross(Y, X, y_mean, x_mean, weight, total)

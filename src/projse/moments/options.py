@@ -26,6 +26,8 @@ class SourceOptions:
     format: str | None = None
     state: Any = None
     state_by: str = "time"
+    categorical_features: Any = "from_dtype"
+    basis: str = "linear"
 
     def request(self, target_type: str) -> Request:
         """Check the columns that were asked for, and bring them into one form."""
@@ -38,4 +40,6 @@ class SourceOptions:
             target_type,
             self.missing,
             self.numeric_only,
+            self.categorical_features,
+            self.basis,
         )

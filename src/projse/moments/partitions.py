@@ -14,11 +14,15 @@ from sklearn.utils import check_array
 from projse.engines.dask import DaskRows
 from projse.engines.reduction import Layout, Part, Reduction, RowsElsewhere, merge
 from projse.moments.align import aligned
+from projse.moments.dropped import warn_dropped
 from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against, Cross, OwnProducts, taken_from
 from projse.moments.sums import Moments, keeps_products
 from projse.sources.rows import make_rows, refuse_non_numeric_columns
+from projse.sources.table.encoder import LOOK_ROWS
+from projse.sources.table.encoding import TableEncoding
+from projse.sources.table.partition import LookOptions, encoded_piece
 
 Array = NDArray[Any]
 
@@ -30,10 +34,27 @@ def moments_elsewhere(
     target_type: str = "auto",
     n_jobs: int | None = None,
     batch_size: int | None = None,
+    encoding: TableEncoding | None = None,
 ) -> Moments:
-    """Sum over rows where they lie; the options are those of Moments.from_arrays."""
+    """Sum over rows where they lie; the options are those of Moments.from_arrays.
+
+    ``encoding`` is how tables are encoded (:func:`encoding_elsewhere`).
+    """
     options = PartitionPass.over(rows, with_xx, target_type, n_jobs, batch_size)
-    return options.finish(rows.reduce(options.reduction))
+    options = replace(options, encoding=encoding)
+    moments = options.finish(rows.reduce(options.reduction))
+    warn_dropped(moments)
+    return moments
+
+
+def encoding_elsewhere(
+    rows: RowsElsewhere, options: LookOptions, target_type: str
+) -> TableEncoding | None:
+    """Look at the first rows, where columns are no numbers; None where nothing is to encode."""
+    if not (options.forced or rows.may_be_table):
+        return None
+    piece = rows.head(LOOK_ROWS)
+    return options.look(piece, rows.target_type(target_type), rows.feature_names)
 
 
 def cross_elsewhere(
@@ -79,7 +100,10 @@ def partition_moments(
 
 @dataclass(frozen=True)
 class PartitionPass:
-    """What a worker must know to sum its rows; ``against`` replaces their references."""
+    """What a worker must know to sum its rows.
+
+    ``against`` replaces their references, ``encoding`` makes numbers of tables.
+    """
 
     with_xx: bool | str = False
     target_type: str = "auto"
@@ -87,6 +111,7 @@ class PartitionPass:
     batch_size: int | None = None
     layout: Layout = field(default_factory=Layout)
     against: Against | None = None
+    encoding: TableEncoding | None = None
 
     @classmethod
     def over(
@@ -131,6 +156,8 @@ class PartitionPass:
 
     def sum_rows(self, X: Any, Y: Any, weight: Any) -> Moments | None:
         """Sum the rows of one partition; None where none of them has weight."""
+        if self.encoding is not None:
+            return self._sum_table((X, Y, weight), self.encoding)
         if X.shape[0] == 0 or (weight is not None and not np.any(weight)):
             return None
         if isinstance(X, np.ndarray) and X.dtype.kind in "US":
@@ -152,6 +179,20 @@ class PartitionPass:
         )
         if self.against is not None:
             return self.against.with_extremes(moments, rows)
+        return _as_classes(moments) if self.many_labels else moments
+
+    def _sum_table(self, piece: Any, encoding: TableEncoding) -> Moments | None:
+        """Sum the rows of a partition of a table."""
+        weight = piece[2]
+        if piece[0].shape[0] == 0 or (weight is not None and not np.any(weight)):
+            return None
+        rows = encoded_piece(piece, encoding, self.target_type)
+        if rows is None:
+            return None
+        titles = self.layout.target_names
+        if rows.classes is None and rows.y_variables is None and titles and not self.many_labels:
+            rows.target_names = titles
+        moments = moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
         return _as_classes(moments) if self.many_labels else moments
 
     def finish(self, total: Part[Moments]) -> Moments:

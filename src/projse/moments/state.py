@@ -2,7 +2,7 @@
 
 Layout::
 
-    state.json             what was asked for: columns, references, weights
+    state.json             what was asked for: columns, references, weights; how they are encoded
     lock                   held by the run that uses the folder
     files/<p>.json         one entry a file: its path, its fingerprint, the request that it was
                            summed for, and the checksum of its moments
@@ -31,16 +31,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from projse.atomic import TEMPORARY, Draft
 from projse.exceptions import MomentsFileError, StateError
 from projse.moments.file import DIGEST_SIZE, moments_from_bytes, write_moments_to
 from projse.moments.own_files import locked, read_json, read_own, remove, write_json
-from projse.moments.state_request import KIND, LAYOUT, difference, is_plan
+from projse.moments.state_request import KIND, LAYOUT, difference, encoding_of, is_plan
 from projse.moments.sums import Moments
 from projse.sources.columns import Columns, Request, choose
 from projse.sources.parts import Part
+
+if TYPE_CHECKING:
+    from projse.sources.table.encoding import TableEncoding
 
 ENTRY = re.compile(r"[0-9a-f]{24}\.json")
 MOMENTS = re.compile(r"[0-9a-f]{24}-[0-9a-f]{24}\.moments")
@@ -107,6 +110,7 @@ class StateFolder:
         self._entries: dict[str, Entry] = {}
         self._plan: dict[str, Any] | None = None
         self._request = ""
+        self.encoding: TableEncoding | None = None
         self.n_done = 0
 
     def __enter__(self) -> Self:
@@ -140,11 +144,8 @@ class StateFolder:
             return columns
         fields = parts[0].fields()
         assert fields is not None
-        before = {"missing": self._plan["request"]["missing"], **columns.as_dict()}
-        now = {
-            "missing": request.missing,
-            **choose(fields, request, parts[0].label).as_dict(),
-        }
+        before = _bound(self._plan["request"], columns)
+        now = _bound(request.as_dict(), choose(fields, request, parts[0].label))
         differences = [difference(name, before[name], now[name]) for name in before]
         if any(differences):
             raise StateError(
@@ -154,11 +155,17 @@ class StateFolder:
             )
         return columns
 
-    def begin(self, columns: Columns, request: Request) -> None:
+    def begin(self, columns: Columns, request: Request, encoding: TableEncoding | None) -> None:
         """Bind what follows to the request, which is written down the first time."""
         # Products of the candidates are no part of it: moments say themselves whether they have
         # them, and serve requests with and without.
-        bound = {"layout": LAYOUT, "columns": columns.as_dict(), "missing": request.missing}
+        plain = None if encoding is None else encoding.to_dict()
+        bound = {
+            "layout": LAYOUT,
+            "columns": columns.as_dict(),
+            "missing": request.missing,
+            "encoding": plain,
+        }
         self._request = hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
         if self._plan is not None:
             return
@@ -167,6 +174,7 @@ class StateFolder:
             "layout": LAYOUT,
             "columns": columns.as_dict(),
             "request": request.as_dict(),
+            "encoding": plain,
         }
         with self._named_errors():
             write_json(self.path / "state.json", self._plan)
@@ -252,6 +260,7 @@ class StateFolder:
     def _load(self) -> None:
         if os.path.lexists(self.path / "state.json"):
             self._plan = self._read_plan()
+            self.encoding = encoding_of(self._plan)
         kept: set[str | None] = set()
         names = os.listdir(self.files)
         for name in sorted(filter(ENTRY.fullmatch, names)):
@@ -292,6 +301,13 @@ class StateFolder:
             if error.errno in (errno.ENOTDIR, errno.EEXIST):
                 raise StateError(f"{place} is a file; the state needs a folder.") from error
             raise StateError(f"The state folder {self.path} cannot be used: {error}") from error
+
+
+def _bound(request: dict[str, Any], columns: Columns) -> dict[str, Any]:
+    """Return what sums are bound to, for a comparison in words."""
+    plain = {name: request[name] for name in ("missing", "basis")} | columns.as_dict()
+    del plain["types"]  # as a file of today has them, whatever the state was begun with
+    return plain
 
 
 def _is_own_name(name: str) -> bool:

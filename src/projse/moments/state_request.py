@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from projse.sources.columns import MISSING, Columns, Request
+from projse.sources.columns import BASES, MISSING, Columns, Request
+
+if TYPE_CHECKING:
+    from projse.sources.table.encoding import TableEncoding
 
 KIND = "projse state"
-LAYOUT = 2
+LAYOUT = 3
 
 
 def is_plan(plan: dict[str, Any]) -> bool:
@@ -18,7 +21,9 @@ def is_plan(plan: dict[str, Any]) -> bool:
         and plan.get("layout") == LAYOUT
         and isinstance(columns, dict)
         and columns.keys() == Columns(()).as_dict().keys()
-        and all(_is_names(columns[name]) for name in ("features", "targets"))
+        and all(_is_names(columns[name]) for name in ("features", "targets", "categorical"))
+        and _is_texts(columns["types"])
+        and isinstance(columns["mixed"], bool)
         and all(
             columns[name] is None or isinstance(columns[name], str)
             for name in ("labels", "label_kind", "weight")
@@ -26,7 +31,40 @@ def is_plan(plan: dict[str, Any]) -> bool:
         and isinstance(request, dict)
         and request.keys() == Request().as_dict().keys()
         and request["missing"] in MISSING
+        and request["basis"] in BASES
+        and _is_encoded(plan, columns)
     )
+
+
+def encoding_of(plan: dict[str, Any]) -> TableEncoding | None:
+    """Return how rows are encoded; raise a ValueError where that makes no sense."""
+    if plan["encoding"] is None:
+        return None
+    from projse.sources.table.encoding import TableEncoding
+
+    return TableEncoding.from_dict(plan["encoding"])
+
+
+def _is_encoded(plan: dict[str, Any], columns: dict[str, Any]) -> bool:
+    """Tell whether a state holds an encoding of its columns, where they have types."""
+    names = [*columns["features"], *columns["targets"]]
+    if not columns["types"]:
+        return plan.get("encoding", "") is None
+    if len(columns["types"]) != len(names) or not isinstance(plan.get("encoding"), dict):
+        return False
+    try:
+        encoding = encoding_of(plan)
+    except (ValueError, TypeError, OverflowError, RecursionError):
+        return False
+    assert encoding is not None
+    targets = None if encoding.y is None else list(encoding.y.names or ())
+    return list(encoding.x.names or ()) == columns["features"] and targets == (
+        columns["targets"] if columns["mixed"] else None
+    )
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _is_names(value: Any) -> bool:

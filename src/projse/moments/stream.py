@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
 from projse.exceptions import SourceError
+from projse.moments.dropped import warn_dropped
 from projse.moments.options import SourceOptions
 from projse.moments.own_products import (
     ONCE,
@@ -30,8 +31,12 @@ from projse.moments.sums import Moments, keeps_products
 from projse.moments.whole_numbers import settle_targets
 from projse.parameters import check_pass_options
 from projse.sources import open_source
-from projse.sources.columns import Columns, Request, choose
-from projse.sources.parts import Part
+from projse.sources.columns import Columns, Request, choose, warn_nameless
+from projse.sources.encoded_rows import first_look
+from projse.sources.parts import Part, Reading
+
+if TYPE_CHECKING:
+    from projse.sources.table.encoding import TableEncoding
 
 Array = NDArray[Any]
 
@@ -51,6 +56,8 @@ def moments_from(
     format: str | None = None,
     state: Any = None,
     state_by: str = "time",
+    categorical_features: Any = "from_dtype",
+    basis: str = "linear",
     n_jobs: int | None = None,
     batch_size: int | None = None,
     progress: Report | None = None,
@@ -77,10 +84,11 @@ def moments_from(
     target_type : {"auto", "continuous", "class"}, default="auto"
         How to read a single target: "auto" takes strings, booleans, categories and whole numbers
         for class labels.
-    missing : {"refuse", "drop"}, default="refuse"
-        "drop" leaves out rows with a null or NaN in any column that is used.
+    missing : {"refuse", "drop", "indicator", "mean"}, default="refuse"
+        "drop" leaves out rows with a null or NaN in any column that is used; "indicator" and "mean"
+        give gaps a column of their own, from which a selection makes what it needs.
     numeric_only : bool, default=False
-        Leave out features that are not numbers, instead of refusing them.
+        Leave out features that are not numbers, instead of encoding them.
     with_xx : bool or "auto", default="auto"
         As in :meth:`Moments.from_arrays`.
     format : {"parquet", "feather", "arrow", "csv", "npy"}, default=None
@@ -92,6 +100,10 @@ def moments_from(
         needed. The folder must be new, empty, or a state.
     state_by : {"time", "content"}, default="time"
         Whether a file has changed is told by its size and time, or by its content.
+    categorical_features, basis
+        As in :class:`ProjSe`: strings, categories and dates are encoded, batch by batch, by what
+        the first 100 000 rows tell. Moments say what their columns are (``x_variables``) and how
+        they were made (``encoding``). A state keeps that for the files of tomorrow.
     n_jobs, batch_size : int, default=None
         As in :class:`ProjSe`.
     progress : callable, default=None
@@ -118,7 +130,8 @@ def moments_from(
     [2]
     """
     columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
-    options = SourceOptions(*columns, with_xx, format, state, state_by)
+    encoding = (categorical_features, basis)
+    options = SourceOptions(*columns, with_xx, format, state, state_by, *encoding)
     opened = OpenSource(source, options, target_type, n_jobs, batch_size, progress)
     moments = opened.total()
     if class_target is not None:  # the user has said so
@@ -156,6 +169,7 @@ class OpenSource:
                 "out."
             )
         self.columns: Columns | None = None
+        self.encoding: TableEncoding | None = None
         self.n_passes = 0
         self._before: list[dict[str, Any] | None] = []
 
@@ -185,7 +199,7 @@ class OpenSource:
             if state is not None:
                 content = self.options.state_by == "content"
                 folder = stack.enter_context(StateFolder(state, content=content))
-            self.columns = _columns(self.parts, self.request, folder)
+            self.columns, self.encoding = _plan(self.parts, self.request, folder)
             multiplier = Multiplier(products, self.n_jobs, self.batch_size)
             return self._run(stack.enter_context(multiplier), self.columns, folder)
 
@@ -214,11 +228,19 @@ class OpenSource:
     ) -> Moments:
         self.n_passes += 1
         run = Run(
-            self.parts, self.request, columns, folder, multiplier, self.progress, self.n_passes
+            self.parts,
+            self.request,
+            columns,
+            self.encoding,
+            folder,
+            multiplier,
+            self.progress,
+            self.n_passes,
         )
         total = run.total()
         if total is None:
             raise SourceError(f"{_named(self.parts)}: there are no rows to sum.")
+        warn_dropped(total)
         return total
 
     def _fingerprints(self) -> list[dict[str, Any] | None]:
@@ -252,11 +274,14 @@ def _keeps_for_later(needed: NeedsProducts, first: Moments) -> bool:
     return few or first.xx is not None or needed(first)
 
 
-def _columns(parts: list[Part], request: Request, folder: StateFolder | None) -> Columns | None:
-    """Settle on the columns, by the first part or by what a state folder was begun with."""
+def _plan(
+    parts: list[Part], request: Request, folder: StateFolder | None
+) -> tuple[Columns | None, TableEncoding | None]:
+    """Settle on columns and encoding, by the first rows or by what a state was begun with."""
     if not parts:
         raise SourceError("The source holds no files.")
     columns = None if folder is None else folder.columns(request, parts)
+    encoding = None if folder is None else folder.encoding
     if columns is None:
         fields = parts[0].fields()
         if fields is None:
@@ -265,11 +290,19 @@ def _columns(parts: list[Part], request: Request, folder: StateFolder | None) ->
                     "Arrays have no column names: leave out targets, features, exclude, weight and "
                     "class_target, and pass (X, Y) or (X, Y, weight)."
                 )
-            return None
+            if request.encodes:
+                raise ValueError(
+                    "missing='indicator' and 'mean', categorical_features and basis='spline' need "
+                    "tables; of arrays, pass a data frame, or encode them first."
+                )
+            return None, None
         columns = choose(fields, request, parts[0].label)
+        warn_nameless(fields, request, parts[0].label)
+        if columns.types:
+            encoding = first_look(parts, columns, request, Reading(columns, request.missing))
     if folder is not None:
-        folder.begin(columns, request)
-    return columns
+        folder.begin(columns, request, encoding)
+    return columns, encoding
 
 
 def _named(parts: list[Part]) -> str:

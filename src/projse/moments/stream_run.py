@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import scipy.sparse as sp
 
@@ -24,6 +24,9 @@ from projse.sources.columns import Columns, Request, check_same
 from projse.sources.parts import Part, Reading
 from projse.sources.rows import Rows
 from projse.threads import effective_n_threads
+
+if TYPE_CHECKING:
+    from projse.sources.table.encoding import TableEncoding
 
 CHUNKS_AHEAD = 2
 """Chunks that wait to be multiplied while the next one is read."""
@@ -74,12 +77,14 @@ class Run:
         parts: list[Part],
         request: Request,
         columns: Columns | None,
+        encoding: TableEncoding | None,
         folder: StateFolder | None,
         multiplier: Multiplier,
         progress: Report | None,
         n_passes: int = 1,
     ) -> None:
         self.parts, self.request, self.columns = parts, request, columns
+        self.encoding = encoding
         self.folder, self.multiplier, self.progress = folder, multiplier, progress
         self.n_passes = n_passes
         self.n_rows = self.n_parts = self.n_kept = 0
@@ -147,7 +152,9 @@ class Run:
         if moments is None:
             return (None,)
         if not self.multiplier.keeps_products(moments):
-            return (replace(moments, xx=None, x_min=None, x_max=None),)
+            if moments.x_variables is None:  # else they tell the span of dates
+                moments = replace(moments, x_min=None, x_max=None)
+            return (replace(moments, xx=None),)
         return None if moments.xx is None else (moments,)
 
     def _rows(self, part: Part) -> Iterator[Rows]:
@@ -162,6 +169,7 @@ class Run:
                 self.request.missing,
                 self.multiplier.n_threads > 1,
                 self.multiplier.buffers,
+                encoding=self.encoding,
             )
         )
 
@@ -173,7 +181,10 @@ class Run:
         except ValueError as error:
             hint = ""
             if "NaN" in str(error) and self.request.missing == "refuse":
-                hint = ' missing="drop" (--drop-missing) leaves out rows with NaN.'
+                hint = (
+                    " Or say missing='drop' (--missing drop) to leave out rows with NaN, "
+                    "'indicator' to give gaps a column of their own, 'mean' to fill them in."
+                )
             raise SourceError(f"{part.label}: {error}{hint}") from error
 
     def _end_part(

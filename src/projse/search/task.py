@@ -20,6 +20,7 @@ from projse.kernels.combination import (
     bases_of_rows,
     merge_bases,
 )
+from projse.kernels.combined_references import combined_references
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.routes import (
     FACTORED_COLUMNS,
@@ -315,6 +316,7 @@ class Task:
         if moments.x_variables is not None and self.encoded is None:
             bases = bases_of_moments(moments, self.min_frequency)
             task = self.of_columns(moments.x_variables, bases)
+            moments = combined_references(moments)
             return task.on_moments(
                 moments, cross=cross, provisional=provisional, may_be_constant=may_be_constant
             )

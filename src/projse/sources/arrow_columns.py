@@ -13,23 +13,24 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.sources.columns import Field
+from projse.sources.columns import NAMELESS, Field
 
 Array = NDArray[Any]
 
 DENSE_SHARE = 0.25
 """Vectors fuller than this are multiplied as dense rows."""
 
-PLAIN, ARRAY, VECTOR = "plain", "array", "vector"
+PLAIN, ARRAY, VECTOR, TABLE = "plain", "array", "vector", "table"
 
 
 @dataclass(frozen=True)
 class Block:
     """One column of a batch whose entries are the rows of a matrix.
 
-    ``kind`` is VECTOR (Spark ML vectors, dense and sparse ones mixed at will), ARRAY (lists), or
+    ``kind`` is VECTOR (Spark ML vectors, dense and sparse ones mixed at will), ARRAY (lists),
     PLAIN: lists that were made of several columns, so that rows lie in memory as the products
-    want them. ``columns`` are the names that messages use, and ``label`` what they call it all.
+    want them, or TABLE: structs of columns that are to be encoded. ``columns`` are the names that
+    messages use, and ``label`` what they call it all.
     """
 
     label: str
@@ -68,7 +69,12 @@ def field_of(column: Any, *, by_default: bool = True) -> Field:
         for is_text in (t.is_string, t.is_large_string, getattr(t, "is_string_view", t.is_string))
     ):
         kind = "text"
+    elif t.is_date(arrow_type) or t.is_timestamp(arrow_type):
+        kind = "date"
+    elif t.is_duration(arrow_type):
+        kind = "duration"
     index = column.name.startswith("__index_level_") and column.name.endswith("__")
+    index = index or NAMELESS.fullmatch(column.name) is not None
     return Field(column.name, kind, str(column.type), dtype, categorical, by_default and not index)
 
 
@@ -134,6 +140,10 @@ def matrix(table: Any, position: int, block: Block) -> Any:
     column = table.column(position)
     # To combine a single chunk would copy it.
     column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    if block.kind == TABLE:
+        import pyarrow as pa
+
+        return pa.Table.from_arrays(column.flatten(), names=list(block.columns))
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         raise ValueError(

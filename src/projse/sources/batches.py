@@ -131,9 +131,9 @@ def rows_of(
     for batch in batches:
         weight = None
         if columns.weight is not None:
-            batch, weight = _weighted(batch, columns.weight, where, missing)
+            batch, weight = weighted(batch, columns.weight, where, missing)
         if missing == "drop":
-            batch, weight = _without_missing(batch, weight, names, types)
+            batch, weight = without_missing(batch, weight, names, types)
         if batch.schema.names != names:
             batch = batch.select(names)
         arrays = batch.columns
@@ -240,7 +240,7 @@ class _Chunk:
         rows.target_names = tuple(str(c) for c in classes)
 
 
-def _weighted(batch: Any, name: str, where: str, missing: str) -> tuple[Any, Array]:
+def weighted(batch: Any, name: str, where: str, missing: str) -> tuple[Any, Array]:
     """Return the rows of a weight above 0, and the weights; a row of weight 0 is gone."""
     import pyarrow as pa
 
@@ -250,10 +250,10 @@ def _weighted(batch: Any, name: str, where: str, missing: str) -> tuple[Any, Arr
         weight = np.asarray(numbers(column), dtype=np.float64)
         n_missing = int(np.isnan(weight).sum())
     if n_missing:
-        if missing == "refuse":
+        if missing != "drop":
             raise SourceError(
                 f"{where}: {n_missing} nulls or NaN in the weight {name!r}; fill them, or leave "
-                'those rows out with missing="drop" (--drop-missing).'
+                "those rows out with missing='drop' (--missing drop)."
             )
         batch = batch.filter(column.is_valid())
         weight = np.asarray(numbers(batch.column(name)), dtype=np.float64)
@@ -280,13 +280,13 @@ def _refuse_nulls(batches: Iterator[Any], columns: Columns, where: str) -> None:
     found = [f"{name!r} ({n})" for name, n in counts.most_common() if n]
     more = f" and {len(found) - 8} more" if len(found) > 8 else ""
     raise SourceError(
-        f"{where} has nulls in {len(found)} of its columns: {', '.join(found[:8])}{more}. Fill "
-        'them in, leave those columns out, or leave those rows out with missing="drop" '
-        "(--drop-missing)."
+        f"{where} has nulls in {len(found)} of its columns: {', '.join(found[:8])}{more}. Leave "
+        "those columns out, or say missing='drop' (--missing drop) to leave those rows out, "
+        "'indicator' to give gaps a column of their own, or 'mean' to fill them with the mean."
     )
 
 
-def _without_missing(
+def without_missing(
     batch: Any, weight: Array | None, names: Sequence[str], types: dict[str, Field]
 ) -> tuple[Any, Array | None]:
     """Leave out rows with a null or a NaN in any of the columns."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
@@ -11,19 +12,23 @@ from typing import Any
 
 import numpy as np
 
-from projse.exceptions import SourceError
-from projse.sources.encode_targets import TARGET_TYPES
+from projse.exceptions import IdentifierWarning, SourceError
+from projse.sources.request import BASES, MISSING, Request
+from projse.warn import warn_caller
 
-MISSING = ("refuse", "drop")
+__all__ = ["BASES", "MISSING", "NAMELESS", "Columns", "Field", "Request", "check_same", "choose"]
+
+NAMELESS = re.compile(r"\s*|Unnamed: \d+")
+"""Names of the index of a data frame that was written without a name for it."""
 
 
 @dataclass(frozen=True)
 class Field:
     """A column of a table: its name, what it holds, and the dtype its numbers take.
 
-    ``kind`` is "number", "bool", "text", "null" (nothing but missing values) or "other".
-    ``by_default`` is False for columns that are candidates only when asked for by name: those
-    that stand in the path of a file, and the index of a data frame.
+    ``kind`` is "number", "bool", "text", "date", "duration", "null" (nothing but missing values) or
+    "other". ``by_default`` is False for columns that are candidates only when asked for by name:
+    those that stand in the path of a file, and the index of a data frame.
     """
 
     name: str
@@ -35,8 +40,13 @@ class Field:
 
     @property
     def numeric(self) -> bool:
-        """Whether the column can be a candidate or a continuous reference."""
+        """Whether the column can be a weight, and without encoding a candidate or a reference."""
         return self.kind in ("number", "bool", "null")
+
+    @property
+    def plain(self) -> bool:
+        """Whether the column is taken as the numbers that it holds."""
+        return self.numeric and not self.categorical
 
     @property
     def looks_like_labels(self) -> bool:
@@ -46,76 +56,28 @@ class Field:
 
 
 @dataclass(frozen=True)
-class Request:
-    """What the user wants of a table, before any of it was seen."""
-
-    targets: tuple[str, ...] = ()
-    features: tuple[str, ...] | None = None
-    exclude: tuple[str, ...] = ()
-    weight: str | None = None
-    class_target: str | None = None
-    target_type: str = "auto"
-    missing: str = "refuse"
-    numeric_only: bool = False
-
-    @classmethod
-    def of(
-        cls,
-        targets: Any = None,
-        features: Any = None,
-        exclude: Any = None,
-        weight: Any = None,
-        class_target: Any = None,
-        target_type: str = "auto",
-        missing: str = "refuse",
-        numeric_only: bool = False,
-    ) -> Request:
-        """Check what was passed, and bring it into one form."""
-        if target_type not in TARGET_TYPES:
-            raise ValueError(
-                f"target_type={target_type!r} is not one of {', '.join(TARGET_TYPES)}."
-            )
-        if missing not in MISSING:
-            raise ValueError(f"missing={missing!r} is not one of {', '.join(MISSING)}.")
-        if targets is not None and class_target is not None:
-            raise ValueError(
-                "targets and class_target do not go together: pass numbers as targets, or one "
-                "column of labels as class_target."
-            )
-        if features is not None and not _patterns("features", features):
-            raise ValueError("features is empty; leave it out to use all columns but the targets.")
-        return cls(
-            targets=_patterns("targets", targets),
-            features=None if features is None else _patterns("features", features),
-            exclude=_patterns("exclude", exclude),
-            weight=_one_name("weight", weight),
-            class_target=_one_name("class_target", class_target),
-            target_type=target_type,
-            missing=missing,
-            numeric_only=bool(numeric_only),
-        )
-
-    @property
-    def names_columns(self) -> bool:
-        """Whether any column is asked for by name."""
-        return bool(
-            self.targets or self.features or self.exclude or self.weight or self.class_target
-        )
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
-
-
-@dataclass(frozen=True)
 class Columns:
-    """The columns to read: candidates, then continuous references or one column of labels."""
+    """The columns to read: candidates, then references or one column of labels.
+
+    ``types`` are those of the candidates and references where rows are encoded, and empty where
+    all are plain numbers; ``categorical`` the candidates that are categories whatever they hold;
+    ``mixed`` tells whether the references are encoded too.
+    """
 
     features: tuple[str, ...]
     targets: tuple[str, ...] = ()
     labels: str | None = None
     label_kind: str | None = None
     weight: str | None = None
+    types: tuple[str, ...] = ()
+    categorical: tuple[str, ...] = ()
+    mixed: bool = False
+
+    @property
+    def type_of(self) -> dict[str, str]:
+        """Types of the columns of an encoded table."""
+        names = (*self.features, *self.targets)
+        return dict(zip(names, self.types, strict=True)) if self.types else {}
 
     @property
     def all(self) -> list[str]:
@@ -144,9 +106,10 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
     """Find the columns that the request means; ``where`` is what messages call the table."""
     by_name = {field.name: field for field in fields}
     if len(by_name) < len(fields):
-        counts = Counter(field.name for field in fields)
+        counts = Counter(f.name for f in fields if not NAMELESS.fullmatch(f.name))
         twice = sorted(name for name, n in counts.items() if n > 1)
-        raise SourceError(f"{where} has several columns called {_listed(twice)}; rename them.")
+        if twice:
+            raise SourceError(f"{where} has several columns called {_listed(twice)}; rename them.")
 
     targets = _match(by_name, request.targets, "targets", where)
     labels = request.class_target
@@ -154,7 +117,8 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
         _match(by_name, (labels,), "class_target", where, literal=True)
     elif request.target_type == "class" and len(targets) > 1:
         raise SourceError(
-            f"target_type='class' takes one column of labels; {_listed(targets)} are several."
+            f"target_type='class' takes one column of labels; {_listed(targets)} are several. "
+            "Store them as strings or categories, and leave target_type out."
         )
     elif len(targets) == 1 and (
         request.target_type == "class"
@@ -164,10 +128,12 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
     if request.weight is not None:
         _match(by_name, (request.weight,), "weight", where, literal=True)
 
-    bad = [by_name[name] for name in targets if not by_name[name].numeric]
+    bad = [by_name[name] for name in targets if by_name[name].kind == "other"]
     if bad:
-        remedy = "take one column of labels as class_target (--class on the command line)"
-        raise SourceError(f"{where}: targets that are not numbers: {_typed(bad)}; {remedy}.")
+        raise SourceError(
+            f"{where}: targets that are no numbers, categories or dates: {_typed(bad)}; turn them "
+            "into such first, or leave them out."
+        )
     if labels is not None and by_name[labels].kind == "other":
         raise SourceError(
             f"{where}: {_typed([by_name[labels]])} cannot be class labels; turn them into strings "
@@ -177,13 +143,46 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
         raise SourceError(f"{where}: weight {_typed([by_name[request.weight]])} is not a number.")
 
     features = _features(by_name, request, {*targets, labels, request.weight}, where)
+    categorical = _categorical(features, request.categorical, where)
+    gaps = request.missing in ("indicator", "mean")
+    mixed = bool(targets) and (gaps or not all(by_name[name].plain for name in targets))
+    encoded = mixed or gaps or request.basis != "linear" or bool(categorical)
+    encoded = encoded or not all(by_name[name].plain for name in features)
     return Columns(
         features=tuple(features),
         targets=tuple(targets),
         labels=labels,
         label_kind=None if labels is None else by_name[labels].kind,
         weight=request.weight,
+        types=tuple(by_name[name].type for name in (*features, *targets)) if encoded else (),
+        categorical=tuple(categorical),
+        mixed=mixed,
     )
+
+
+def _categorical(
+    features: list[str], declared: Sequence[str | int | bool], where: str
+) -> list[str]:
+    """Return the features that were declared to be categories: by mask, index, name or pattern."""
+    if declared and all(isinstance(item, bool) for item in declared):
+        if len(declared) != len(features):
+            raise SourceError(
+                f"categorical_features is a mask of {len(declared)} columns, but {where} has "
+                f"{len(features)} features; pass one a column, or names."
+            )
+        return [name for name, here in zip(features, declared, strict=True) if here]
+    found: dict[str, None] = {}
+    for item in declared:
+        if isinstance(item, str):
+            by_name: dict[str, Any] = dict.fromkeys(features)
+            found.update(dict.fromkeys(_match(by_name, (item,), "categorical_features", where)))
+        elif not -len(features) <= item < len(features):
+            raise SourceError(
+                f"categorical_features holds {item}, but {where} has {len(features)} features."
+            )
+        else:
+            found[features[item]] = None
+    return [name for name in features if name in found]
 
 
 def _features(
@@ -200,17 +199,30 @@ def _features(
             )
     left_out = set(_match(by_name, request.exclude, "exclude", where))
     features = [name for name in features if name not in taken and name not in left_out]
-    bad = [by_name[name] for name in features if not by_name[name].numeric]
-    if bad and not request.numeric_only:
+    if request.numeric_only:
+        features = [name for name in features if by_name[name].numeric]
+    bad = [by_name[name] for name in features if by_name[name].kind == "other"]
+    if bad:
         raise SourceError(
-            f"{where}: features that are not numbers: {_typed(bad)}. Encode them as numbers, name "
-            "the features, or leave these out (numeric_only=True; on the command line "
-            "--numeric-only)."
+            f"{where}: features that are no numbers, categories or dates: {_typed(bad)}. Turn them "
+            "into such, name the features, or leave these out (exclude; numeric_only=True leaves "
+            "out all that are no numbers, on the command line --numeric-only)."
         )
-    features = [name for name in features if by_name[name].numeric]
     if not features:
-        raise SourceError(f"{where} has no numeric column left to select from.")
+        raise SourceError(f"{where} has no column left to select from.")
     return features
+
+
+def warn_nameless(fields: Sequence[Field], request: Request, where: str) -> None:
+    """Say that a column without a name, such as the index of a data frame, is left out."""
+    n = sum(NAMELESS.fullmatch(field.name) is not None for field in fields)
+    if n and request.features is None:
+        what = "a column that has" if n == 1 else f"{n} columns that have"
+        warn_caller(
+            f"{where} has {what} no name, such as the index of a data frame, and will not be "
+            "selected; give it a name, or name the features.",
+            IdentifierWarning,
+        )
 
 
 def check_same(columns: Columns, fields: Sequence[Field], request: Request, where: str) -> None:
@@ -224,12 +236,14 @@ def check_same(columns: Columns, fields: Sequence[Field], request: Request, wher
         )
     here = choose(fields, request, where)
     by_name = {field.name: field for field in fields}
+    if not columns.types:
+        _check_numbers(columns, by_name, where)
     # Nothing but missing values says nothing about what a column holds.
     before, now = set(columns.features), set(here.features)
     more = [name for name in here.features if name not in before and by_name[name].kind != "null"]
     less = [name for name in columns.features if name not in now]
     if more or less:
-        what = f"has also {_listed(more)}" if more else f"has no numbers in {_listed(less)}"
+        what = f"has also {_listed(more)}" if more else f"has none of {_listed(less)}"
         raise SourceError(
             f"{where} has other columns than the files before it: it {what}. Name the features "
             "that all files share, or remove the file."
@@ -241,31 +255,17 @@ def check_same(columns: Columns, fields: Sequence[Field], request: Request, wher
                 f"{where}: the class labels {columns.labels!r} are {by_name[columns.labels].type}, "
                 f"but {columns.label_kind} in the files before it. Store them alike."
             )
-    bad = [by_name[name] for name in columns.targets if not by_name[name].numeric]
+
+
+def _check_numbers(columns: Columns, by_name: dict[str, Field], where: str) -> None:
+    """Refuse what is no number in a table whose like held numbers only."""
+    names = (*columns.features, *columns.targets)
+    bad = [by_name[name] for name in names if not by_name[name].numeric]
     if bad:
         raise SourceError(
             f"{where}: {_typed(bad)} held numbers in the files before it. Repair or remove the "
             "file."
         )
-
-
-def _patterns(parameter: str, given: Any) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    if isinstance(given, str | int | np.integer) and not isinstance(given, bool):
-        return (str(given),)
-    if isinstance(given, Iterable) and not isinstance(given, bytes):
-        items = list(given)
-        if all(isinstance(item, str | int | np.integer) for item in items):
-            return tuple(str(item) for item in items)
-    raise TypeError(f"{parameter}={given!r} must be a column name, a pattern, or several of them.")
-
-
-def _one_name(parameter: str, given: Any) -> str | None:
-    names = _patterns(parameter, given)
-    if len(names) > 1:
-        raise ValueError(f"{parameter}={given!r} must be one column.")
-    return names[0] if names else None
 
 
 def _match(

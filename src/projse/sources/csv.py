@@ -60,6 +60,9 @@ class CsvPart(FilePart):
             for field in self.fields()
             if field.name in wanted and field.kind in ("number", "null")
         }
+        # Codes of digits among strings are no numbers in a file that has no others.
+        kept = reading.columns.type_of.items()
+        types |= {name: _type(kind) for name, kind in kept if name in wanted}
         convert = csv.ConvertOptions(
             include_columns=names, column_types=types, strings_can_be_null=True
         )
@@ -77,3 +80,14 @@ class CsvPart(FilePart):
                     yield batch
 
         return reader.schema, batches()
+
+
+def _type(kind: str) -> Any:
+    """Return the type to read a column as, of which the first file had this one."""
+    import pyarrow as pa
+
+    if kind.startswith("timestamp") and "tz=" in kind:
+        return pa.timestamp("us", "UTC")
+    if kind.startswith(("timestamp", "date")):
+        return pa.timestamp("us")
+    return {"string": pa.string(), "bool": pa.bool_()}.get(kind, pa.float64())

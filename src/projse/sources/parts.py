@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 from projse.exceptions import SourceError
 from projse.sources.arrow_columns import field_of
 from projse.sources.batches import Buffers, chunk_shape, rows_of
 from projse.sources.columns import Columns, Field
+from projse.sources.encoded_rows import chunk_rows, encoded_rows
 from projse.sources.rows import Rows
+
+if TYPE_CHECKING:
+    from projse.sources.table.encoding import TableEncoding
 
 EXTRA = 'pip install "projse[arrow]"'
 
@@ -32,6 +37,7 @@ class Reading:
     threads: bool = True
     buffers: Buffers = field(default_factory=Buffers)
     batch_rows: int = 1 << 16
+    encoding: TableEncoding | None = None
 
 
 class Part(ABC):
@@ -54,6 +60,13 @@ class Part(ABC):
     @abstractmethod
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the rows, in chunks whose limits depend on the part alone."""
+
+    def head(self, reading: Reading, n: int, take: Callable[[Any], Any]) -> Any:
+        """Return the first rows that ``take`` leaves of batches, as an Arrow table.
+
+        :meth:`rows` hands them out all the same.
+        """
+        raise NotImplementedError
 
     def fingerprint(self, content: bool = False) -> dict[str, Any]:
         """Return what changes when the part changes."""
@@ -114,9 +127,35 @@ class ArrowPart(Part):
                 self._known = self._fields()
         return self._known
 
+    _begun: tuple[Any, Iterator[Any]] | None = None
+    """The schema and batches of a first look at what can be read only once."""
+
+    def head(self, reading: Reading, n: int, take: Callable[[Any], Any]) -> Any:
+        """Return the first rows that ``take`` leaves of batches, as an Arrow table."""
+        pa = import_arrow()
+        with self._named_errors():
+            schema, batches = self._begun or self._open(reading.columns.all, reading)
+        seen, taken, n_rows = [], [take(_no_rows(schema))], 0
+        for batch in self._checked(batches):
+            if not self.repeatable:
+                seen.append(batch)
+            taken.append(take(batch))
+            n_rows += taken[-1].num_rows
+            if n_rows >= n:
+                break
+        if not self.repeatable:
+            self._begun = schema, chain(seen, batches)
+        elif isinstance(batches, Generator):
+            batches.close()
+        return pa.Table.from_batches(taken).slice(0, n)
+
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the rows."""
         self.done = 0.0
+        if reading.encoding is not None:
+            yield from self._encoded(reading, reading.encoding)
+            self.done = 1.0
+            return
         # A reader that cuts as the engine does saves cutting again.
         n_rows = math.prod(chunk_shape(self.fields(), reading.columns))
         reading = replace(reading, batch_rows=n_rows)
@@ -132,6 +171,21 @@ class ArrowPart(Part):
             buffers=reading.buffers,
         )
         self.done = 1.0
+
+    def _encoded(self, reading: Reading, encoding: TableEncoding) -> Iterator[Rows]:
+        """Hand out the rows of a table of mixed columns."""
+        reading = replace(reading, batch_rows=chunk_rows(encoding))
+        with self._named_errors():
+            _, batches = self._begun or self._open(reading.columns.all, reading)
+        self._begun = None
+        checked = self._checked(batches)
+        yield from encoded_rows(
+            _one_ahead(checked) if self.read_ahead and reading.threads else checked,
+            reading.columns,
+            encoding,
+            missing=reading.missing,
+            where=self.label,
+        )
 
     def _checked(self, batches: Iterator[Any]) -> Iterator[Any]:
         while True:
@@ -157,6 +211,12 @@ class ArrowPart(Part):
         except (pa.ArrowException, OSError, EOFError) as error:
             reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
             raise SourceError(f"{self.label} cannot be read: {reason}. {self.remedy}") from error
+
+
+def _no_rows(schema: Any) -> Any:
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
 
 
 def _one_ahead(batches: Iterator[Any]) -> Iterator[Any]:

@@ -1,0 +1,55 @@
+"""What the values of options mean."""
+
+from typing import Any
+
+import typer
+
+from projse.cli.options import Missing
+
+
+def missing_word(given: Any, drop: bool) -> str:
+    """Read --missing, for one word of which there is a flag too."""
+    missing = Missing(given).value
+    if drop and missing not in ("refuse", "drop"):
+        raise typer.BadParameter(f"Choose one of --drop-missing and --missing {missing}.")
+    return "drop" if drop else missing
+
+
+def split(values: list[str] | None) -> list[str] | None:
+    """Cut a,b,c into names; a name with a comma can be matched with a ? in its place."""
+    if not values:
+        return None
+    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+
+
+def groups_of(values: list[str] | None) -> dict[str, list[str]] | None:
+    """Read NAME=COLUMNS; a group may be given in several parts."""
+    if not values:
+        return None
+    groups: dict[str, list[str]] = {}
+    for value in values:
+        name, equals, columns = value.partition("=")
+        if not (name.strip() and equals and columns.strip()):
+            raise typer.BadParameter(
+                f"{value!r} is not NAME=COLUMNS, such as 'city=city_*' or 'size=a,b'.",
+                param_hint="'--group'",
+            )
+        groups.setdefault(name.strip(), []).extend(split([columns]) or [])
+    return groups
+
+
+def how_many(text: str | None) -> int | float | str | None:
+    """Read -k: a number, a share, or auto."""
+    if text is None or text == "auto":
+        return text
+    for kind in (int, float):
+        try:
+            number = kind(text)
+        except ValueError:
+            continue
+        if number >= 1 if kind is int else 0 < number < 1:
+            return number
+    raise typer.BadParameter(
+        f"{text!r} is no whole number above 0, no share between 0 and 1, and not 'auto'.",
+        param_hint="'-k'",
+    )

@@ -1,0 +1,295 @@
+"""Rows of tables with categories, dates and gaps: a first look, then every batch by its plan.
+
+pyarrow is imported where it is needed: importing this module costs nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from projse.exceptions import SourceError
+from projse.sources.arrow_columns import coded, numbers
+from projse.sources.batches import weighted, without_missing
+from projse.sources.columns import Columns, Field, Request
+from projse.sources.encode_targets import refuse_continuous
+from projse.sources.rows import Rows
+
+if TYPE_CHECKING:
+    from projse.sources.parts import Part, Reading
+    from projse.sources.table.encoding import TableEncoding
+
+Array = NDArray[Any]
+
+CHUNK_BYTES = 1 << 26
+"""Bytes of the entries of a chunk: sums of many levels are large, and are added once a chunk."""
+
+CHUNK_ROWS = (1 << 12, 1 << 17)
+
+LOOK_BYTES = 1 << 27
+"""A first look is at so many columns at a time that their numbers take up to this (128 MiB)."""
+
+
+def chunk_rows(encoding: TableEncoding) -> int:
+    """Rows of a chunk: a fixed number of bytes of entries and their places."""
+    widths = [max(len(plan.knots) + 1, 2 * len(plan.cycles) + 1) for plan in encoding.x.plans]
+    low, high = CHUNK_ROWS
+    return int(np.clip(CHUNK_BYTES // (12 * (sum(widths) + 1)), low, high))
+
+
+def first_look(
+    parts: Sequence[Part], columns: Columns, request: Request, reading: Reading
+) -> TableEncoding:
+    """Plan how to encode a table, by its first rows.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    columns : Columns
+    request : Request
+    reading : Reading
+        How rows are read.
+    """
+    from projse.sources.table.encoder import LOOK_ROWS, TableEncoder
+    from projse.sources.table.encoding import TableEncoding
+
+    width = max(LOOK_BYTES // (8 * LOOK_ROWS), 1)
+    if not all(part.repeatable for part in parts):
+        width = len(columns.all)  # what was looked at is kept, and read no second time
+
+    def look(names: Sequence[str], label: str, **options: Any) -> TableEncoder:
+        declared = set(columns.categorical) if label == "X" else set()
+        seen = []
+        for start in range(0, len(names), width):
+            some = list(names[start : start + width])
+            table = _first_rows(parts, some, reading, LOOK_ROWS)
+            if label == "y" and all_plain:
+                table = _booleans_as_numbers(table)
+            categorical = [name in declared for name in some]
+            try:
+                seen.append(
+                    TableEncoder.look(
+                        table,
+                        categorical_features=np.array(categorical),
+                        missing=request.missing,
+                        label=label,
+                        **options,
+                    )
+                )
+            except ValueError as error:
+                raise SourceError(f"{parts[0].label}: {error}") from error
+        plans = tuple(plan for encoder in seen for plan in encoder.plans)
+        return replace(seen[0], names=tuple(names), plans=plans)
+
+    by_name = {field.name: field for field in parts[0].fields() or ()}
+    all_plain = all(by_name[name].plain for name in columns.targets)
+    x = look(columns.features, "X", basis=request.basis)
+    y = look(columns.targets, "y", max_levels=None) if columns.mixed else None
+    return TableEncoding(x, y)
+
+
+def _booleans_as_numbers(table: Any) -> Any:
+    """Let 0 and 1 stand for booleans, as they do among references that are all numbers."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        if pa.types.is_boolean(field.type):
+            column = table.column(place).cast(pa.uint8())
+            table = table.set_column(place, field.name, column)
+    return table
+
+
+def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: int) -> Any:
+    """Read some columns of the first n rows that count, as far as the first types hold."""
+    import pyarrow as pa
+
+    columns, missing = reading.columns, reading.missing
+    tables: list[Any] = []
+    left = n
+    for part in parts:
+        types = {field.name: field for field in part.fields() or ()}
+
+        def take(batch: Any, where: str = part.label, types: dict[str, Field] = types) -> Any:
+            if columns.weight is not None:
+                batch, _ = weighted(batch, columns.weight, where, missing)
+            if missing == "drop":
+                batch, _ = without_missing(batch, None, columns.all, types)
+            return batch.select(names)
+
+        table = understood(part.head(reading, left, take))
+        if tables:
+            try:
+                table = table.cast(tables[0].schema)
+            except (pa.ArrowException, ValueError):
+                break  # to encode it will tell
+        tables.append(table)
+        left -= table.num_rows
+        if left <= 0:
+            break
+    return pa.concat_tables(tables)
+
+
+def understood(table: Any) -> Any:
+    """Turn types that only Arrow has (run ends, extensions, half floats) into their plain like."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    t = pa.types
+    for place, field in enumerate(table.schema):
+        column = table.column(place)
+        while True:
+            if t.is_run_end_encoded(column.type):
+                chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
+                column = pa.chunked_array(chunks, type=column.type.value_type)
+            elif isinstance(column.type, pa.BaseExtensionType):
+                chunks = [chunk.storage for chunk in column.chunks]
+                column = pa.chunked_array(chunks, type=column.type.storage_type)
+            elif t.is_float16(column.type):
+                column = column.cast(pa.float32())
+            elif t.is_decimal(column.type):
+                column = column.cast(pa.float64())
+            else:
+                break
+        if column.type != field.type:
+            table = table.set_column(place, field.name, column)
+    return table
+
+
+def encoded_rows(
+    batches: Iterable[Any],
+    columns: Columns,
+    encoding: TableEncoding,
+    *,
+    missing: str,
+    where: str,
+) -> Iterator[Rows]:
+    """Encode Arrow record batches, joined until they are worth a pass.
+
+    Parameters
+    ----------
+    batches : iterable of pyarrow.RecordBatch
+        With all of ``columns.all``, in any order.
+    columns : Columns
+    encoding : TableEncoding
+    missing : {"refuse", "drop", "indicator", "mean"}
+    where : str
+        What messages call the table.
+    """
+    size = chunk_rows(encoding)
+    plain = encoding.to_dict()
+    for table, weight in _joined(_counted(batches, columns, missing, where), size):
+        try:
+            rows = _encoded(understood(table), weight, columns, encoding, missing)
+        except ValueError as error:
+            hint = " (--missing on the command line)" if "missing='drop'" in str(error) else ""
+            raise SourceError(f"{where}: {error}{hint}") from error
+        if rows is not None:
+            rows.encoding = plain
+            yield rows
+
+
+Weighted = tuple[Any, Array | None]
+
+
+def _counted(
+    batches: Iterable[Any], columns: Columns, missing: str, where: str
+) -> Iterator[Weighted]:
+    for batch in batches:
+        weight = None
+        if columns.weight is not None:
+            batch, weight = weighted(batch, columns.weight, where, missing)
+        yield batch, weight
+
+
+def _joined(batches: Iterable[Weighted], size: int) -> Iterator[Weighted]:
+    """Join batches until they have so many rows, and cut those that have more."""
+    import pyarrow as pa
+
+    held: list[Weighted] = []
+    n = 0
+    for batch, weight in batches:
+        start = 0
+        while start < batch.num_rows:
+            stop = min(start + size - n, batch.num_rows)
+            part = None if weight is None else weight[start:stop]
+            held.append((batch.slice(start, stop - start), part))
+            n, start = n + stop - start, stop
+            if n == size:
+                yield _join(held, pa)
+                held, n = [], 0
+    if held:
+        yield _join(held, pa)
+
+
+def _join(held: list[Weighted], pa: Any) -> Weighted:
+    weights = [weight for _, weight in held if weight is not None]
+    table = pa.Table.from_batches([batch for batch, _ in held])
+    return table, np.concatenate(weights) if weights else None
+
+
+def _encoded(
+    table: Any, weight: Array | None, columns: Columns, encoding: TableEncoding, missing: str
+) -> Rows | None:
+    """Encode a chunk; None where no row of it is left."""
+    if missing == "drop":
+        gaps = _gaps(table, columns, encoding)
+        if gaps.any():
+            table = table.filter(~gaps)
+            weight = None if weight is None else weight[~gaps]
+    if not table.num_rows:
+        return None
+    X, x_variables = encoding.x.encode(table.select(columns.features))
+    rows = Rows(X, weight=weight, x_variables=x_variables)
+    if encoding.y is not None:
+        rows.Y, rows.y_variables = encoding.y.encode(table.select(columns.targets))
+    elif columns.targets:
+        rows.Y, rows.target_names = _plain(table, columns.targets), columns.targets
+    if columns.labels is not None:
+        _label(rows, table.column(columns.labels))
+    return rows
+
+
+def _gaps(table: Any, columns: Columns, encoding: TableEncoding) -> NDArray[np.bool_]:
+    gaps = encoding.x.gaps(table.select(columns.features))
+    if encoding.y is not None:
+        gaps |= encoding.y.gaps(table.select(columns.targets))
+    elif columns.targets:
+        gaps |= np.isnan(_plain(table, columns.targets)).any(axis=1)
+    if columns.labels is not None:
+        gaps |= table.column(columns.labels).is_null(nan_is_null=True).to_numpy()
+    return gaps
+
+
+def _plain(table: Any, names: Sequence[str]) -> Array:
+    """Read columns of numbers, with NaN for nulls."""
+    values = [numbers(_one_chunk(table.column(name))) for name in names]
+    return np.stack([np.asarray(v, dtype=np.float64) for v in values], axis=1)
+
+
+def _one_chunk(column: Any) -> Any:
+    column = column.combine_chunks()
+    return column.chunk(0) if hasattr(column, "chunks") and column.num_chunks == 1 else column
+
+
+def _label(rows: Rows, column: Any) -> None:
+    """Take class labels as the references."""
+    import pyarrow as pa
+
+    n_missing = int(column.is_null(nan_is_null=True).to_numpy().sum())
+    if n_missing:
+        raise ValueError(
+            f"{n_missing} class labels are missing; fill them in, or leave those rows out with "
+            "missing='drop' (--missing drop)."
+        )
+    classes, codes = coded(column.chunks)
+    if not pa.types.is_dictionary(column.type):
+        refuse_continuous(classes, "the column of labels")
+    m = len(codes)
+    indptr = np.arange(m + 1, dtype=np.int32)
+    rows.Y = sp.csr_array((np.ones(m), codes, indptr), shape=(m, len(classes)))
+    rows.classes, rows.target_names = classes, tuple(str(c) for c in classes)

@@ -1,0 +1,143 @@
+"""Rows of tables that come in pieces: a first look at some of them, and each piece by its plan."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import scipy.sparse as sp
+from narwhals import selectors
+from numpy.typing import NDArray
+
+from projse.sources.rows import Rows, check_weight, make_rows
+from projse.sources.table.encoder import TableEncoder
+from projse.sources.table.encoding import TableEncoding
+from projse.sources.table.frame import Frame, is_table
+from projse.sources.table.gaps import gaps_in
+from projse.sources.table.kinds import needs_encoding
+
+Array = NDArray[Any]
+
+Piece = tuple[Any, Any, Any]
+"""Candidates, references and weights of some rows: tables, arrays, or None."""
+
+
+@dataclass(frozen=True)
+class LookOptions:
+    """What a user says about tables, as in :class:`~projse.ProjSe`."""
+
+    categorical_features: Any = "from_dtype"
+    missing: str = "refuse"
+    basis: str = "linear"
+
+    @property
+    def forced(self) -> bool:
+        """Whether rows are to be encoded even where all columns are numbers."""
+        declared = self.categorical_features
+        plain = declared is None or (isinstance(declared, str) and declared == "from_dtype")
+        return self.missing != "refuse" or self.basis != "linear" or not plain
+
+    def look(
+        self, piece: Piece, target_type: str, names: tuple[str, ...] | None
+    ) -> TableEncoding | None:
+        """Plan how to encode rows like the first ones; None where they are plain numbers."""
+        X, Y, _ = piece
+        mixed = target_type == "auto" and _mixes(Y)
+        if not (self.forced or mixed or (is_table(X) and needs_encoding(Frame.of(X)))):
+            return None
+        X, Y, _ = complete(piece, self.missing)
+        x = TableEncoder.look(
+            X,
+            categorical_features=self.categorical_features,
+            missing=self.missing,
+            basis=self.basis,
+        )
+        x = replace(x, names=x.names or names)
+        gaps = self.missing in ("indicator", "mean") and Y is not None and _width(Y) > 1
+        if not (mixed or gaps):
+            return TableEncoding(x)
+        if not mixed:
+            Y = _booleans_as_numbers(Y)
+        return TableEncoding(
+            x, TableEncoder.look(Y, missing=self.missing, label="y", max_levels=None)
+        )
+
+
+def complete(piece: Piece, missing: str) -> Piece:
+    """Leave out rows of weight 0 and, with "drop", rows that have a gap."""
+    X, Y, weight = piece
+    n = X.shape[0]
+    keep = np.ones(n, dtype=bool)
+    if missing == "drop":
+        keep &= ~gaps_in(X)
+        if Y is not None:
+            keep &= ~gaps_in(Y, "y")
+        if weight is not None and not np.isscalar(weight):
+            keep &= ~gaps_in(np.asarray(weight))
+            weight = np.where(keep, np.asarray(weight), 0.0)
+    if weight is not None and (missing != "drop" or keep.any()):
+        weight = check_weight(weight, n)
+    if weight is not None:
+        keep &= weight > 0
+    if keep.all():
+        return X, Y, weight
+    return (
+        Frame.of(X).take(keep),
+        None if Y is None else _taken(Y, keep),
+        None if weight is None else weight[keep],
+    )
+
+
+def encoded_piece(piece: Piece, encoding: TableEncoding, target_type: str) -> Rows | None:
+    """Encode some rows by a plan; None where none of them counts.
+
+    Parameters
+    ----------
+    piece : tuple
+    encoding : TableEncoding
+    target_type : {"auto", "continuous", "class"}
+        How to read references that the plan does not tell of.
+    """
+    X, Y, weight = complete(piece, encoding.x.missing)
+    n = X.shape[0]
+    if not n:
+        return None
+    rows = Rows(np.empty((n, 0)), weight=weight)
+    if encoding.y is not None:
+        rows.Y, rows.y_variables = encoding.y.encode(Y)
+    elif Y is not None:
+        rows = make_rows(rows.X, Y, weight, target_type=target_type)
+    rows.X, rows.x_variables = encoding.x.encode(X)
+    rows.encoding = encoding.to_dict()
+    return rows
+
+
+def _mixes(Y: Any) -> bool:
+    """Whether references are several columns, not all of them numbers."""
+    if Y is None or not is_table(Y):
+        return False
+    frame = Frame.of(Y, "y")
+    return frame.shape[1] > 1 and needs_encoding(frame)
+
+
+def _width(Y: Any) -> int:
+    return int(Y.shape[1]) if len(Y.shape) == 2 else 1
+
+
+def _taken(Y: Any, keep: NDArray[np.bool_]) -> Any:
+    if isinstance(Y, np.ndarray) or sp.issparse(Y):
+        return Y[np.flatnonzero(keep)]
+    if len(Y.shape) == 1:
+        return Y.iloc[np.flatnonzero(keep)] if hasattr(Y, "iloc") else np.asarray(Y)[keep]
+    taken = Frame.of(Y, "y").take(keep).data
+    return taken if isinstance(taken, np.ndarray) else taken.to_native()
+
+
+def _booleans_as_numbers(Y: Any) -> Any:
+    """Let 0 and 1 stand for booleans, as they do among references that are all numbers."""
+    frame = Frame.of(Y, "y")
+    if isinstance(frame.data, np.ndarray):
+        return Y
+    return Frame(frame.data.with_columns(selectors.boolean().cast(nw.UInt8)), "y")
