@@ -347,6 +347,26 @@ def test_a_selector_takes_plain_columns_labels_and_weights(seed, spark, tmp_path
 
 
 @pytest.mark.slow
+def test_groups_are_those_of_memory_and_the_selector_keeps_their_columns(seed, spark, tmp_path):
+    from projse.spark import ProjSeSelector, ProjSeSelectorModel
+
+    df, groups = frame(seed), {"pair": NAMES[4:6], "three": [NAMES[0], NAMES[3], NAMES[7]]}
+    want = ProjSe(3, groups=groups).fit(df[NAMES], df[TARGETS])
+    sdf = cut(spark, df)
+    same(ProjSe(3, groups=groups).fit_spark(sdf, features=NAMES, targets=TARGETS), want)
+    selector = ProjSeSelector(
+        inputCols=NAMES, targetCols=TARGETS, outputCol="picks", numFeatures=3, groups=groups
+    )
+    model = selector.fit(sdf)
+    assert model.selected == want.selected_.tolist()
+    assert model.names == want.variable_names_[want.selected_].tolist()
+    model.write().overwrite().save(str(tmp_path / "model"))
+    for kept in (model, ProjSeSelectorModel.load(str(tmp_path / "model"))):
+        got = [row.picks.toArray() for row in kept.transform(sdf).collect()]
+        np.testing.assert_allclose(got, want.transform(df[NAMES]))
+
+
+@pytest.mark.slow
 def test_a_task_that_fails_twice_counts_no_row_twice(seed, spark, tmp_path):
     df = frame(seed)
     sdf = cut(spark, df)

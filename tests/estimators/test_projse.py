@@ -34,7 +34,15 @@ needs_callbacks = pytest.mark.skipif(not AT_LEAST_1_9, reason="sklearn.callback 
 
 
 @arbitrary_picks  # two columns tie as one view
-@parametrize_with_checks([ProjSe(), ProjSe(kernel="rbf"), ProjSe(kernel="poly")])
+@parametrize_with_checks(
+    [
+        ProjSe(),
+        ProjSe(kernel="rbf"),
+        ProjSe(kernel="poly"),
+        ProjSe(missing="indicator"),
+        ProjSe(basis="spline", missing="mean"),
+    ]
+)
 def test_scikit_learn(estimator, check):
     try:
         check(estimator)

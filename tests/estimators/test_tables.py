@@ -19,8 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils import get_tags
 
-from projse import PAPER, Moments, ProjSe, ProjSeCV, StabilityProjSe
+from projse import PAPER, Moments, ProjSe, ProjSeCV, StabilityProjSe, permutation_test
 from projse.estimators import table_rows
+from projse.estimators.null_scores import permutations
+from projse.estimators.permutation import _seeds
 from projse.exceptions import IdentifierWarning, RankExhaustedWarning
 
 SIX = {"n_features_to_select": 6, "missing": "indicator", "basis": "spline"}
@@ -115,6 +117,7 @@ def test_slices_of_rows_give_the_same_as_all_of_them(
     X = X.sort_values("noise_30", ignore_index=True)  # slices have levels of their own
     want = ProjSe(**SIX).fit(X, Y)
     monkeypatch.setattr(table_rows, "ENCODED_BYTES", 200_000)
+    monkeypatch.setattr(table_rows, "SLICE_BYTES", 50_000)
     seen: list[int] = []
     encode = table_rows.TableRows.rows
     monkeypatch.setattr(table_rows.TableRows, "rows", lambda *a: (seen.append(1), encode(*a))[1])
@@ -282,8 +285,8 @@ def test_pipelines_and_grids_take_mixed_frames(seed: int) -> None:
     pipeline = make_pipeline(ProjSe(2), text, LinearRegression())
     search = GridSearchCV(
         pipeline,
-        {"projse__n_features_to_select": [1, 5], "projse__basis": ["linear", "spline"]},
-        cv=3,
+        {"projse__n_features_to_select": [1, 5], "projse__basis": ["spline"]},
+        cv=2,
         error_score="raise",
     )
     search.fit(X, y)
@@ -370,7 +373,7 @@ def test_moments_of_a_table_say_how_it_was_encoded(seed: int) -> None:
 
 
 def test_cross_validation_and_resamples_take_tables(seed: int) -> None:
-    X, Y = planted_table(seed, 400)
+    X, Y = planted_table(seed, 300)
     selector = ProjSe(6, missing="indicator", basis="spline")
     chosen = ProjSeCV(selector, n_features=8, cv=3, param_grid=None).fit(X, Y)
     assert chosen.best_score_ > 0.3
@@ -384,3 +387,15 @@ def test_cross_validation_and_resamples_take_tables(seed: int) -> None:
         stable.fit(X, Y)
         assert set(REAL) <= set(stable.get_feature_names_out())
         assert stable.selection_frequencies_.shape == (18,)
+
+
+def test_permutations_of_a_table_are_fits_to_shuffled_references(seed: int) -> None:
+    X, Y = planted_table(seed, 200)
+    selector = ProjSe(2, missing="indicator", basis="spline")
+    test = permutation_test(selector, X, Y, n_permutations=19, random_state=seed)
+    assert set(test.feature_names) <= set(REAL)
+    assert test.pvalues[0] == pytest.approx(0.05)
+    orders = permutations(_seeds(seed, 19)[:3], 200)
+    for scores, order in zip(test.null_scores, orders, strict=False):
+        shuffled = clone(selector).fit(X, Y.iloc[order].reset_index(drop=True))
+        np.testing.assert_allclose(scores, shuffled.scores_)

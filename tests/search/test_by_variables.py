@@ -98,6 +98,15 @@ def test_everything_is_conditioned_on_covariates_and_included_variables(seed, wi
         assert model.rounds_.tolist() == [0, 1, 2, 3]
 
 
+def test_without_centring_the_space_has_as_many_dimensions_as_rows(seed):
+    X, Y, labels, groups = draw(np.random.default_rng([seed, 9]))
+    want = softly(Honest(X, Y, groups, center=False), 4)
+    model = fitted(X, Y, n_features_to_select=4, groups=labels, center=False)
+    assert_array_equal(model.selected_, want[0])
+    assert_allclose(model.scores_, want[1], rtol=1e-7, atol=1e-9)
+    assert np.isnan(model.pvalues_).all()
+
+
 def test_one_view_explains_the_orthonormal_columns_of_its_groups(seed):
     for i in FEW:
         X, _, labels, groups = draw(np.random.default_rng([seed, 5, i]))

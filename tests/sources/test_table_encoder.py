@@ -75,7 +75,7 @@ def test_columns_are_those_that_pandas_and_sklearn_make(seed: int) -> None:
     def columns(name: str) -> np.ndarray:
         return dense(rows)[:, variables.columns_of(list(frame).index(name))]
 
-    knots = np.quantile(frame["number"], np.linspace(0, 1, 5))[:, None]
+    knots = np.quantile(frame["number"], np.linspace(0, 1, 5), method="inverted_cdf")[:, None]
     splines = SplineTransformer(knots=knots, extrapolation="constant", include_bias=False)
     honest = splines.fit_transform(frame[["number"]].to_numpy())
     np.testing.assert_allclose(columns("number"), honest, atol=1e-12)
@@ -205,7 +205,7 @@ def test_gaps_are_refused_with_the_words_that_help(seed: int) -> None:
         (pd.Series([1, "a", 2.5], dtype=object), r"'c' of X mixes types: 1 \(int\) and 'a' \(str"),
         (pd.Series([[1], [2, 3]], dtype=object), r"'c' of X holds \[1\] \(list\)"),
         (pd.Series([b"a", b"b"], dtype=object), r"'c' of X holds b'a' \(bytes\)"),
-        (pd.Series([1j, 2j]), "'c' of X holds complex128"),
+        (pd.Series([1j, 2j]), "Complex data not supported: column 'c' of X holds complex128"),
         (pd.Series([1.0, np.inf]), r"'c' of X.*infinity in 1 rows"),
         (pl.Series([[1], [2]]), "'c' of X holds List"),
     ],
@@ -234,3 +234,10 @@ def test_a_mask_or_names_or_places_declare_categories() -> None:
         TableEncoder.look(frame, categorical_features=[True, False, True])
     with pytest.raises(ValueError, match="categorical_features names 'c'"):
         TableEncoder.look(frame, categorical_features=["c"])
+
+
+def test_columns_of_one_name_go_by_place() -> None:
+    frame = pd.DataFrame([[1.0, "a"], [2.0, "b"]], columns=["k", "k"])
+    encoder = TableEncoder.look(frame)
+    assert encoder.names is None
+    assert np.array_equal(encoder.encode(frame)[0], [[1, 1, 0], [2, 0, 1]])

@@ -102,4 +102,5 @@ class FitTableMixin(FitMomentsMixin):
         tags.input_tags.allow_nan = linear and self.missing != "refuse"
         tags.input_tags.categorical = linear
         tags.input_tags.string = linear
+        tags.input_tags.sparse = self.basis == "linear"
         return tags

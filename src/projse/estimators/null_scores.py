@@ -14,6 +14,7 @@ from numpy.random import SeedSequence
 from numpy.typing import NDArray
 
 from projse.estimators.progress_bar import Report
+from projse.kernels.combination import bases_of_rows
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.linear_gram import gram_of
 from projse.kernels.reference import orthonormal_reference
@@ -129,6 +130,7 @@ class Problem:
 def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
     """Sum over the rows once, by the route that the fit took."""
     task = replace(task, plan=replace(task.plan, n_features=n_picks))
+    task = task.of_columns(rows.x_variables, bases_of_rows(rows, task.min_frequency))
     moments, spectrum, rare = None, None, None
     if not callable(task.spec.kernel):
         route = task.route(rows)

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from projse.estimators.null_scores import null_scores, prepare
 from projse.estimators.progress_bar import Report, reporting
 from projse.estimators.projse import ProjSe
+from projse.estimators.table_rows import TableRows
 from projse.parameters import check_pass_options, is_whole
 from projse.search.greedy import TIE
 from projse.sources.rows import make_rows, refuse_dask, refuse_non_numeric_columns
@@ -169,8 +170,12 @@ def permutation_test(
     check_pass_options(n_jobs, None)
     refuse_dask("permutation_test cannot shuffle single rows; compute() them first", X, y)
     seeds = _seeds(random_state, int(n_permutations))
-    refuse_non_numeric_columns(X)
-    checked = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
+    tables = selector._table_options()
+    checked = X
+    if not tables.concern(X, y):
+        refuse_non_numeric_columns(X)
+        options: Any = {"dtype": "numeric", "ensure_all_finite": False}
+        checked = check_array(X, accept_sparse=("csr", "csc"), **options)
     if checked.shape[0] < MIN_SAMPLES:
         raise ValueError(
             f"X has {checked.shape[0]} rows; a permutation test needs at least {MIN_SAMPLES}, or "
@@ -178,7 +183,10 @@ def permutation_test(
         )
     with reporting(progress, "permutations") as report:
         fitted = clone(selector).fit(X, y)
-        rows = make_rows(checked, y, target_type=selector.target_type)
+        if tables.concern(X, y):
+            rows = TableRows.of(X, y, None, None, tables, selector.target_type).rows()
+        else:
+            rows = make_rows(checked, y, target_type=selector.target_type)
         problem = prepare(fitted._task(False), rows, len(fitted.selected_))
         null = null_scores(problem, seeds, n_jobs, report)
     tie = max(TIE, 64 * problem.eps)

@@ -21,8 +21,11 @@ from projse.sources.table.kinds import holds_more_than_numbers, kinds_of, needs_
 
 Array = NDArray[Any]
 
-ENCODED_BYTES = 1 << 28
+ENCODED_BYTES = 1 << 26
 """Encoded rows of up to so many bytes are held at once; more are encoded a slice at a time."""
+
+SLICE_BYTES = 1 << 24
+"""Bytes of such a slice: memory that is used again and again, and never new pages."""
 
 MOST_BYTES = 384
 """Bytes that a value can take once it is encoded: 6 entries, dense among 8 times as many."""
@@ -104,8 +107,20 @@ class TableRows:
 
         ``encoder`` is that of rows before these, if there are any.
         """
+        if getattr(X, "ndim", 2) != 2:
+            raise ValueError(
+                f"Expected 2D array, got {X.ndim}D array instead: X has shape {X.shape}; reshape "
+                "it, one column a variable."
+            )
         frame = Frame.of(X)
         n = frame.shape[0]
+        if not frame.shape[1]:
+            raise ValueError(
+                f"Found array with 0 feature(s) (shape={frame.shape}) while a minimum of 1 is "
+                "required."
+            )
+        if not n:
+            raise ValueError("Found array with 0 sample(s) in X while a minimum of 1 is required.")
         y, covariates = _as_table(y), _as_table(covariates)
         for part, label in ((y, "y"), (covariates, "covariates")):
             if part is not None and part.shape[0] != n:
@@ -137,6 +152,7 @@ class TableRows:
                 categorical_features=options.categorical_features,
                 missing=options.missing,
                 basis=options.basis,
+                weight=weight,
             )
         nothing = np.empty((frame.shape[0], 0))
         targets = Rows(nothing, weight=weight)
@@ -166,9 +182,9 @@ class TableRows:
         )
 
     def slices(self) -> Iterator[Rows]:
-        """Encode a slice after the other, each of about a quarter of ``ENCODED_BYTES``."""
+        """Encode a slice after the other, each of about ``SLICE_BYTES``."""
         n = self.frame.shape[0]
-        step = max(1, int(n * ENCODED_BYTES / 4 / max(self.n_bytes, 1)))
+        step = max(1, int(n * SLICE_BYTES / max(self.n_bytes, 1)))
         for start in range(0, n, step):
             yield self.rows(start, min(start + step, n))
 

@@ -27,7 +27,7 @@ class Ridge(Protocol):
     def __call__(self, place: Array, norm: float) -> float:
         """Return the λ of the next pick, from its coordinates and squared norm."""
 
-    def of_group(self, place: Array, block: Array) -> float:
+    def of_group(self, place: Array, block: Array, vanishing: float) -> float:
         """Return the λ of the next pick of several columns.
 
         Parameters
@@ -36,6 +36,8 @@ class Ridge(Protocol):
             Coordinates of its columns, given the picks before it.
         block : ndarray of shape (d, d)
             Their products with each other, given the picks before it.
+        vanishing : float
+            Directions whose squared length is at most this depend on those picks.
         """
 
 
@@ -49,7 +51,7 @@ class FixedRidge:
         """Return the λ, whatever the pick."""
         return self._ridge
 
-    def of_group(self, place: Array, block: Array) -> float:
+    def of_group(self, place: Array, block: Array, vanishing: float) -> float:
         """Return the λ, whatever the pick."""
         return self._ridge
 
@@ -117,13 +119,13 @@ class OwnRidge:
         self._left -= explained / (norm + ridge)
         return ridge
 
-    def of_group(self, place: Array, block: Array) -> float:
+    def of_group(self, place: Array, block: Array, vanishing: float) -> float:
         """Return the ridge of the next pick, of several columns; see :class:`Ridge`."""
         products = place * self._units[:, None]
         products = products.T @ products / self._total
         values, vectors = np.linalg.eigh(block)
         explained = np.einsum("ij,ij->j", vectors, products @ vectors)
-        known = values > np.finfo(np.float64).eps ** (2 / 3)
+        known = values > vanishing
         ridge = self._next(float((explained[known] / values[known]).sum()), int(known.sum()))
         self._left -= float((explained[known] / (values[known] + ridge)).sum())
         return ridge

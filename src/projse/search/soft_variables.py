@@ -111,7 +111,7 @@ class SoftVariables:
         columns = self._layout.columns(j)
         own = self._blocks[columns.stop - columns.start].of(j)
         place = self._R[:, columns]
-        ridge = self._ridge.of_group(place, own)
+        ridge = self._ridge.of_group(place, own, self._vanishing)
         if np.isinf(ridge):
             self.redundancy = 1.0
             return

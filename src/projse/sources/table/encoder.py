@@ -74,6 +74,7 @@ class TableEncoder:
         basis: str = "linear",
         label: str = "X",
         max_levels: int | None = MAX_LEVELS,
+        weight: Array | None = None,
     ) -> TableEncoder:
         """Look at the first rows of a table.
 
@@ -90,14 +91,18 @@ class TableEncoder:
         max_levels : int or None
             A category with more levels is an identifier: it is warned about and left out. None:
             never (targets may have any number of classes).
+        weight : ndarray of shape (n,) or None
+            Of the rows: knots are at weighted quantiles.
         """
         one_of("missing", missing, MISSING)
         one_of("basis", basis, BASES)
         frame = Frame.of(table, label)
         kinds = kinds_of(frame, categorical_features)
         first = frame.rows(0, LOOK_ROWS)
+        weight = None if weight is None else weight[:LOOK_ROWS]
         plans = tuple(
-            plan_of(first.column(j), kind, basis, max_levels) for j, kind in enumerate(kinds)
+            plan_of(first.column(j), kind, basis, max_levels, weight)
+            for j, kind in enumerate(kinds)
         )
         dropped = [frame.title(j) for j, plan in enumerate(plans) if plan.kind == "identifier"]
         if dropped:

@@ -40,8 +40,9 @@ class Frame:
             data = nw.from_native(native, eager_only=True, allow_series=True)
         except TypeError:
             return cls(_two_dimensional(np.asarray(table, dtype=object), label), label)
-        except nw.exceptions.DuplicateError as error:
-            raise ValueError(f"{label} has several columns of one name; rename them.") from error
+        except nw.exceptions.DuplicateError:
+            # By place, as where columns have no names.
+            data = nw.from_native(native.set_axis(range(native.shape[1]), axis=1), eager_only=True)
         return cls(data.to_frame() if isinstance(data, nw.Series) else data, label)
 
     @property

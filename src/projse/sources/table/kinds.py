@@ -87,6 +87,11 @@ def _kind(frame: Frame, j: int, declared: bool) -> str:
         kind = _kind_of_objects(np.asarray(column, dtype=object), frame, j)
     if kind == "other":
         dtype = column.dtype if isinstance(column, np.ndarray) else column.to_native().dtype
+        if str(dtype).startswith("complex"):
+            raise ValueError(
+                f"Complex data not supported: column {frame.title(j)} of {frame.label} holds "
+                f"{dtype}; pass real and imaginary parts."
+            )
         raise ValueError(
             f"Column {frame.title(j)} of {frame.label} holds {dtype}, which is no number, category "
             "or date; make numbers or strings of it, or leave it out."

@@ -72,24 +72,30 @@ class ColumnPlan:
         return cls(**values)
 
 
-def plan_of(column: Any, kind: str, basis: str, max_levels: int | None) -> ColumnPlan:
+def plan_of(
+    column: Any, kind: str, basis: str, max_levels: int | None, weight: Array | None = None
+) -> ColumnPlan:
     """Look at the first values of a column."""
     if kind == "number":
-        return _number(read.numbers(column), basis)
+        return _number(read.numbers(column), basis, weight)
     if kind == "date":
         return _date(read.microseconds(column))
     codes, keys = read.levels(column)
     return ColumnPlan("identifier" if _identifies(codes, keys, max_levels) else "category")
 
 
-def _number(values: Array, basis: str) -> ColumnPlan:
-    values = values[np.isfinite(values)].astype(np.float64)
+def _number(values: Array, basis: str, weight: Array | None) -> ColumnPlan:
+    known = np.isfinite(values)
+    values = values[known].astype(np.float64)
     if not values.size:
         return ColumnPlan("number")
     with np.errstate(over="ignore"):
         mean = float(values.mean())
     fill = mean if np.isfinite(mean) else float(np.median(values))
-    knots, degree = knots_of(values) if basis == "spline" else ((), 3)
+    knots: tuple[float, ...] = ()
+    degree = 3
+    if basis == "spline":
+        knots, degree = knots_of(values, None if weight is None else weight[known])
     return ColumnPlan("number", fill, knots, degree)
 
 

@@ -23,8 +23,10 @@ CHUNK = 1 << 15
 """Values that are evaluated at a time: they stay in a cache."""
 
 
-def knots_of(values: Array) -> tuple[tuple[float, ...], int]:
+def knots_of(values: Array, weight: Array | None = None) -> tuple[tuple[float, ...], int]:
     """Return knots at quantiles of the values, and the degree; no knots for two distinct values.
+
+    Quantiles are values (inverted distribution function): a weight of 2 is the value twice.
 
     A basis has no more columns than there are distinct values to tell apart: with three of them it
     is a parabola. Where many values are equal, the quantiles of the distinct ones are taken, so
@@ -38,7 +40,7 @@ def knots_of(values: Array) -> tuple[tuple[float, ...], int]:
         return (), DEGREE
     degree = min(DEGREE, len(distinct) - 1)
     shares = np.linspace(0, 1, min(max(len(distinct) + 1 - DEGREE, 2), KNOTS))
-    knots = np.quantile(values, shares)
+    knots = _quantiles(values, weight, shares)
     if not _apart(knots):
         knots = np.quantile(np.unique(values), shares)
     return (tuple(float(knot) for knot in knots), degree) if _apart(knots) else ((), DEGREE)
@@ -82,6 +84,16 @@ def _evaluate(values: Array, knots: tuple[float, ...], pieces: Array, out: Array
         for k in range(2, len(powers)):
             np.multiply(powers[k - 1], powers[1], out=powers[k])
         out[here] = powers.T @ coefficients
+
+
+def _quantiles(values: Array, weight: Array | None, shares: Array) -> Array:
+    if weight is None:
+        places = np.clip(np.ceil(shares * len(values)).astype(np.intp) - 1, 0, None)
+        return np.partition(values, np.unique(places))[places]
+    order = np.argsort(values)
+    heap = np.cumsum(weight[order])
+    places = np.searchsorted(heap, shares * heap[-1])
+    return values[order[np.minimum(places, len(values) - 1)]]
 
 
 @lru_cache(maxsize=4096)
