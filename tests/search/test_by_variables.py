@@ -7,7 +7,7 @@ import pytest
 from agreement import quietly
 from honest_groups import Honest, draw, in_rounds, orth, softly
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import kstest
+from scipy.stats import beta, kstest
 
 from projse import PAPER, Moments, ProjSe
 from projse.search.adjusted import adjusted_scores
@@ -177,9 +177,9 @@ def check_null(seed, d, r, n):
     assert kstest(p, "uniform").pvalue > 1e-4
 
 
-@pytest.mark.parametrize(("d", "r"), [(1, 3), (5, 3), (30, 1)])
+@pytest.mark.parametrize(("d", "r"), [(1, 3), (5, 3), (30, 1), (75, 10)])
 def test_pvalues_of_unrelated_groups_are_uniform(seed, d, r):
-    check_null(seed, d, r, 1000)
+    check_null(seed, d, r, 600)
 
 
 @pytest.mark.slow
@@ -198,6 +198,17 @@ def test_the_pvalue_of_the_best_of_many_sizes_is_uniform(seed):
         X, Y = rng.normal(size=(100, len(labels))), rng.normal(size=(100, 3))
         found.append(ProjSe(1, groups=labels, alpha=0.0).fit(X, Y).pvalues_[0])
     assert kstest(found, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("m", [8, 40])
+def test_the_law_is_exact_where_one_direction_decides(m):
+    share, r = np.linspace(0.01, 0.99, 25), 5
+    exact = beta.sf(share, r / 2, (m - r) / 2)
+    assert_allclose(pillai_tail(share, 1, r, m), exact, rtol=1e-9)
+    assert_allclose(pillai_tail(share, r, 1, m), exact, rtol=1e-9)
+    # All but one of the dimensions: what the one left out has of the references is missing.
+    missing = beta.cdf(share, r / 2, (m - r) / 2)
+    assert_allclose(pillai_tail(r - share, m - 1, r, m), missing, rtol=1e-9, atol=1e-12)
 
 
 def test_a_group_that_fills_the_rows_is_no_surprise():
