@@ -13,9 +13,10 @@ import numpy as np
 
 from projse.engines.spark import SparkRows
 from projse.estimators.projse import ProjSe
-from projse.moments.partitions import moments_elsewhere
+from projse.moments.partitions import encoding_elsewhere, moments_elsewhere
 from projse.moments.sums import Moments
 from projse.parameters import check_pass_options
+from projse.sources.table.partition import LookOptions
 
 try:
     from pyspark import keyword_only
@@ -55,6 +56,9 @@ def moments(
     weight: str | None = None,
     class_target: str | None = None,
     with_xx: bool | str = "auto",
+    categorical_features: Any = "from_dtype",
+    missing: str = "refuse",
+    basis: str = "linear",
     n_jobs: int | None = None,
     batch_size: int | None = None,
 ) -> Moments:
@@ -64,8 +68,8 @@ def moments(
     ----------
     df : pyspark.sql.DataFrame
     features : str or sequence of str
-        Candidates: plain columns of numbers, or one column of vectors (``VectorUDT``, dense and
-        sparse) or of arrays.
+        Candidates: plain columns of numbers, strings, booleans and dates, or one column of vectors
+        (``VectorUDT``, dense and sparse) or of arrays.
     targets : str or sequence of str, default=None
         References, in the same way.
     weight : str, default=None
@@ -74,6 +78,8 @@ def moments(
         Column of class labels, in place of ``targets``. Without either: one view.
     with_xx : bool or "auto", default="auto"
         Keep the products of the candidates with each other, as in :meth:`Moments.from_arrays`.
+    categorical_features, missing, basis
+        As in :class:`ProjSe`: how the workers encode columns that are no numbers, or have gaps.
     n_jobs, batch_size : int, default=None
         Threads a task (1 if not given) and rows at a time, as in :class:`ProjSe`.
 
@@ -83,7 +89,11 @@ def moments(
     """
     check_pass_options(n_jobs, batch_size, with_xx)
     rows = SparkRows.of(df, features, targets, weight, class_target)
-    return moments_elsewhere(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
+    look = LookOptions(categorical_features, missing, basis)
+    rows = rows.as_table() if look.forced else rows
+    encoding = encoding_elsewhere(rows, look, "auto")
+    options: Any = {"n_jobs": n_jobs, "batch_size": batch_size, "encoding": encoding}
+    return moments_elsewhere(rows, with_xx=with_xx, **options)
 
 
 PROJSE_NAMES = {

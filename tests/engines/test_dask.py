@@ -21,7 +21,10 @@ import scipy.sparse as sp
 from agreement import check, fit, quietly
 from numpy.testing import assert_allclose
 from paper import paper_form
+from patients import TARGETS as PATIENT_TARGETS
+from patients import patients
 from planted import PICKS, planted, planted_labels
+from sklearn.base import clone
 from threadpoolctl import threadpool_info
 from variants import slow
 
@@ -580,7 +583,7 @@ def test_a_string_is_named_with_partition_and_column(seed, scheduler):
     X, Y = planted(seed)
     objects = X.astype(object)
     objects[60, 5] = "oops"
-    with pytest.raises(PartitionError, match=r"^Partition 1: .*columns of X: 5"):
+    with pytest.raises(ValueError, match=r"Column 5 of X mixes types"):
         ProjSe(3).fit(cut(objects, (50,) * 4), cut(Y, (50,) * 4))
     texts = cut(X, (50,) * 4).map_blocks(lambda block: block.astype(str), dtype=float)
     texts = texts.map_blocks(lambda block: np.char.replace(block, "-", "minus"), dtype=float)
@@ -961,3 +964,45 @@ def test_a_close_call_about_whole_numbers_is_told_once(seed, threads):
             assert len(found) == 1
         face = Moments if call == "from_arrays" else ProjSe(1)
         getattr(face, call)(table[NAMES], table["y"].astype("category"))
+
+
+# Tables
+
+
+WAYS = [
+    ("indicator", "linear"),
+    pytest.param("mean", "linear", marks=pytest.mark.slow),
+    pytest.param("drop", "linear", marks=pytest.mark.slow),
+    pytest.param("indicator", "spline", marks=pytest.mark.slow),
+]
+
+
+@pytest.mark.parametrize(
+    ("missing", "basis"),
+    [WAYS[0], *(pytest.param(*way, marks=pytest.mark.slow) for way in WAYS[1:])],
+)
+def test_tables_are_encoded_by_the_workers_as_in_memory(seed, missing, basis):
+    table = patients(seed, 200)
+    X, y = table.drop(columns=PATIENT_TARGETS), table[PATIENT_TARGETS]
+    selector = ProjSe(5, missing=missing, basis=basis)
+    want = clone(selector).fit(X, y)
+    lazy = dd.from_pandas(table, npartitions=4)
+    found = selector.fit(lazy[list(X.columns)], lazy[PATIENT_TARGETS])
+    assert found.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
+    assert found.get_feature_names_out().tolist() == want.get_feature_names_out().tolist()
+
+
+@pytest.mark.slow
+def test_a_table_goes_on_by_the_plan_of_its_first_rows(seed):
+    table = patients(seed, 300, gaps=False)
+    features = list(table.columns[:7])
+    lazy = dd.from_pandas(table, npartitions=3)
+    X, y = lazy[features], lazy[PATIENT_TARGETS]
+    selector = ProjSe(4).partial_fit(X.partitions[:2], y.partitions[:2])
+    plan = selector.moments_.encoding
+    selector.partial_fit(X.partitions[2], y.partitions[2])
+    assert selector.moments_.encoding == plan
+    want = ProjSe(4).fit(table[features], table[PATIENT_TARGETS])
+    assert selector.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(selector.scores_, want.scores_, rtol=0, atol=1e-10)

@@ -442,9 +442,10 @@ def test_bad_vectors_are_named(seed, spark):
 
 def test_bad_columns_are_named_before_anything_runs(seed, spark, moments):
     sdf = cut(spark, frame(seed))
+    sdf = sdf.withColumn("bytes", sdf["label"].cast("binary"))
     for columns, message in [
         ({"features": [*NAMES, "v9"], "targets": "y0"}, "features: there is no column 'v9'"),
-        ({"features": [*NAMES, "label"], "targets": "y0"}, "'label' is of type string"),
+        ({"features": [*NAMES, "bytes"], "targets": "y0"}, "'bytes' is of type binary"),
         ({"features": NAMES, "targets": ["label"]}, "class_target"),
         ({"features": NAMES, "targets": "y0", "weight": "label"}, "weight: column 'label'"),
         ({"features": NAMES, "targets": "y0", "class_target": "label"}, "not both"),

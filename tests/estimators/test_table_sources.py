@@ -1,4 +1,4 @@
-"""One table, the same selection: from memory, files and Dask."""
+"""One table, the same selection: from memory, files and streams."""
 
 from __future__ import annotations
 
@@ -80,21 +80,6 @@ def test_weights_count_as_they_do_in_memory(seed, tmp_path, small_chunks, option
     frame.to_parquet(tmp_path / "rows.parquet")
     options = ProjSe(5, **options)
     assert_same_selection(options.fit_source(tmp_path, targets=TARGETS, weight="w"), want)
-
-
-@pytest.mark.parametrize(("kind", "options"), in_all_ways(["frame", "array"], {(0, 0)}), ids=str)
-def test_dask_selects_as_memory_does(seed, kind, options):
-    dd = pytest.importorskip("dask.dataframe")
-    frame = patients(seed, 200)
-    want = in_memory(frame, **options)
-    lazy = dd.from_pandas(frame, npartitions=4)
-    X, y = lazy[list(frame.columns[:7])], lazy[TARGETS]
-    if kind == "array":
-        X = X.to_dask_array(lengths=True)
-        want = ProjSe(5, **options).fit(frame.drop(columns=TARGETS).astype(object), frame[TARGETS])
-    found = ProjSe(5, **options).fit(X, y)
-    assert found.selected_.tolist() == want.selected_.tolist()
-    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
 
 
 def test_class_labels_next_to_a_table(seed, tmp_path, small_chunks):

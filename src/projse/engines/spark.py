@@ -55,6 +55,8 @@ class SparkRows:
         types = {field.name: field.dataType for field in df.schema.fields}
         candidates = block_of("features", "X", features, types)
         references = None if targets is None else block_of("targets", "y", targets, types)
+        if references is not None and references.kind == TABLE and len(references.columns) == 1:
+            check_column("targets", references.columns[0], types, NUMBERS)
         if class_target is not None:
             check_column("class_target", class_target, types, LABELS)
         if weight is not None:

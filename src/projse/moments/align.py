@@ -54,6 +54,8 @@ def with_columns(moments: Moments, view: str, source: Array) -> Moments:
         With the names and variables of before: those are for the caller.
     """
     source = np.asarray(source, dtype=np.intp)
+    if np.array_equal(source, np.arange(moments.n_x if view == "x" else moments.n_y)):
+        return moments
     vectors = [f"{view}_mean", f"{view}_peak", f"{view}_min", f"{view}_max"]
     vectors += ["xx_diag"] if view == "x" else []
     square = view * 2

@@ -138,7 +138,7 @@ def level_moments(
 def split(A: sp.csr_array, variables: Variables | None) -> Split:
     """Take the columns of sparse rows apart; those of a category are a factor."""
     assert variables is not None
-    n, width = A.shape
+    width = A.shape[1]
     levels = Counter(c.variable for c in variables.columns if c.kind == "level")
     number_of = {v: f for f, v in enumerate(levels)}
     factor = np.full(width, -1)
@@ -146,21 +146,32 @@ def split(A: sp.csr_array, variables: Variables | None) -> Split:
         if column.kind in MAY_BE_ABSENT:
             factor[j] = number_of.get(column.variable, -1)
     columns = [np.flatnonzero(factor == f) for f in range(len(levels))]
-    code = np.zeros(width, dtype=np.int32)
-    for places in columns:
-        code[places] = np.arange(len(places))
-    row = np.repeat(np.arange(n), np.diff(A.indptr))
-    of_factor = factor[A.indices]
-    here = of_factor >= 0
-    codes = np.full((len(levels), n), -1, dtype=np.int32)
-    codes[of_factor[here], row[here]] = code[A.indices[here]]
     places = np.flatnonzero(factor < 0)
-    numbers = np.zeros((n, len(places)))
-    place = np.empty(width, dtype=np.intp)
-    place[places] = np.arange(len(places))
-    numbers[row[~here], place[A.indices[~here]]] = A.data[~here]
+    codes = _codes(A, factor, columns)
     factors = tuple(Factor(c, k) for c, k in zip(columns, codes, strict=True))
-    return Split(numbers, places, factors, width)
+    return Split(A[:, places].toarray(), places, factors, width)
+
+
+def _codes(A: sp.csr_array, factor: Array, columns: list[Array]) -> Array:
+    """Return the level of each row, one factor a line; -1 where a row has none."""
+    n, width = A.shape
+    code = np.zeros(width, dtype=np.int32)
+    for own in columns:
+        code[own] = np.arange(len(own))
+    chosen = np.flatnonzero(factor >= 0)
+    part = A[:, chosen]
+    part.sort_indices()
+    found = chosen[part.indices]
+    if (np.diff(part.indptr) == len(columns)).all():
+        # As an encoder makes them: one level of each factor after the other.
+        by_row = found.reshape(n, len(columns))
+        if (factor[by_row] == factor[by_row[:1]]).all():
+            codes = np.empty((len(columns), n), dtype=np.int32)
+            codes[factor[by_row[0]]] = code[by_row].T
+            return codes
+    codes = np.full((len(columns), n), -1, dtype=np.int32)
+    codes[factor[found], np.repeat(np.arange(n), np.diff(part.indptr))] = code[found]
+    return codes
 
 
 def _split_references(rows: Rows) -> Split:

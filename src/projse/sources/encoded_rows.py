@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-CHUNK_BYTES = 1 << 26
+CHUNK_BYTES = 1 << 25
 """Bytes of the entries of a chunk: sums of many levels are large, and are added once a chunk."""
 
 CHUNK_ROWS = (1 << 12, 1 << 17)
