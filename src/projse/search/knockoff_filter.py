@@ -33,15 +33,18 @@ class Discoveries:
         Mean of the draws.
     threshold : float
         What decides: the statistic of a single draw, the e-value of several, must reach it.
-    frequencies : ndarray of shape (n,)
-        Share of the draws that discover the variable by themselves.
+    alone : ndarray of bool of shape (n_draws, n)
+        What each draw discovers by itself.
+    agreement : float
+        Share of the discoveries of either half of the draws that both halves make.
     """
 
     order: Array
     statistics: Array
     evalues: Array
     threshold: float
-    frequencies: Array
+    alone: Array
+    agreement: float
 
 
 def combine(draws: Sequence[Array], level: float) -> Discoveries:
@@ -61,15 +64,30 @@ def combine(draws: Sequence[Array], level: float) -> Discoveries:
     """
     W = np.asarray(draws, dtype=np.float64)
     share = LEVEL_OF_DRAWS if len(W) > 1 else 1.0
-    e = np.mean([evalues(w, share * level) for w in W], axis=0)
+    each = np.array([evalues(w, share * level) for w in W])
+    e, statistics = each.mean(axis=0), W.mean(axis=0)
     bar = e_bh(e, level)
-    statistics = W.mean(axis=0)
     found = np.flatnonzero(e >= bar)
     order = found[np.lexsort((-statistics[found], -e[found]))]
-    alone = np.mean([w >= threshold(w, level) for w in W], axis=0)
-    if len(W) == 1:
-        bar = threshold(W[0], level)
-    return Discoveries(order, statistics, e, bar, alone)
+    limits = np.array([threshold(w, level) for w in W])
+    return Discoveries(
+        order=order,
+        statistics=statistics,
+        evalues=e,
+        threshold=float(limits[0]) if len(W) == 1 else bar,
+        alone=limits[:, None] <= W,
+        agreement=_agreement(each, level),
+    )
+
+
+def _agreement(each: Array, level: float) -> float:
+    """Compare what the even draws discover with what the odd ones do; 1 where neither does any."""
+    if len(each) < 2:
+        return float("nan")
+    halves = [half.mean(axis=0) for half in (each[::2], each[1::2])]
+    a, b = (half >= e_bh(half, level) for half in halves)
+    either = np.count_nonzero(a | b)
+    return np.count_nonzero(a & b) / either if either else 1.0
 
 
 def threshold(W: Array, level: float) -> float:

@@ -27,6 +27,8 @@ class UnitProducts:
     columns : ndarray of int of shape (p,)
         The columns of X that are candidates: not constant, nor conditioned on or excluded, nor
         explained wholly by what is conditioned on.
+    outputs : ndarray of int of shape (q,)
+        The columns of Y that are outputs, likewise.
     norms : ndarray of shape (p + q,)
         Norms, given what is conditioned on, that candidates and outputs had.
     degrees : int
@@ -39,6 +41,7 @@ class UnitProducts:
     C: Array
     K: Array
     columns: Array
+    outputs: Array
     norms: Array
     degrees: int
     rounding: float
@@ -49,7 +52,7 @@ def unit_products(
     candidates: Array,
     include: Array,
     n_covariates: int = 0,
-    norms: Array | None = None,
+    like: UnitProducts | None = None,
 ) -> UnitProducts:
     """Condition on variables, and give candidates and outputs unit norm.
 
@@ -61,32 +64,45 @@ def unit_products(
         Columns of X: to judge, and to condition on.
     n_covariates : int
         Columns at the end of Y that are conditioned on as well.
-    norms : ndarray or None
-        Units from elsewhere, of all these candidates and all outputs, instead of unit norm.
+    like : UnitProducts or None
+        Take its candidates, outputs and units instead: those of other rows of the same columns.
     """
     assert moments.xx is not None and moments.yy is not None
     rounding = float(moments.eps ** (2 / 3))
+    n_outputs = len(moments.yy) - n_covariates
+    outputs = np.arange(n_outputs) if like is None else like.outputs
+    candidates = candidates if like is None else like.columns
     x = np.concatenate([candidates, include]).astype(np.intp)
-    yx = centred_yx(moments)[:, x]
-    G = np.block([[moments.xx[np.ix_(x, x)], yx.T], [yx, moments.yy]])
-    before = np.concatenate([squared_norms(moments, "X", True)[x], squared_norms(moments, "y", True)])
-    units = np.where(before > 0, 1 / np.sqrt(np.where(before > 0, before, 1.0)), 0.0)
+    y = np.concatenate([outputs, n_outputs + np.arange(n_covariates)]).astype(np.intp)
+    yx = centred_yx(moments)[np.ix_(y, x)]
+    G = np.block([[moments.xx[np.ix_(x, x)], yx.T], [yx, moments.yy[np.ix_(y, y)]]])
+    squares = np.concatenate([squared_norms(moments, "X", True)[x],
+                              squared_norms(moments, "y", True)[y]])  # fmt: skip
+    known = squares > 0
+    units = np.where(known, 1 / np.sqrt(np.where(known, squares, 1.0)), 0.0)
     G = G * np.outer(units, units)
-    p, n = len(candidates), len(G)
-    conditions = [*range(p, len(x)), *range(n - n_covariates, n)]
+    p, q = len(candidates), len(outputs)
+    conditions = [*range(p, len(x)), *range(len(G) - n_covariates, len(G))]
     G, rank = _given(G, conditions, rounding)
-    kept = np.setdiff1d(np.arange(n), conditions)
-    squares = np.diag(G)[kept]
-    if norms is None:
-        alive = squares > rounding
-        kept, squares = kept[alive], squares[alive]
-        norms = np.sqrt(squares * before[kept])
-    scale = np.sqrt(before[kept]) / norms
+    kept = np.concatenate([np.arange(p), len(x) + np.arange(q)])
+    left = np.diag(G)[kept]
+    if like is None:
+        alive = left > rounding
+        kept, left = kept[alive], left[alive]
+    norms = np.sqrt(squares[kept] * left) if like is None else like.norms
+    scale = np.sqrt(squares[kept]) / norms
     G = G[np.ix_(kept, kept)] * np.outer(scale, scale)
-    k = int(np.count_nonzero(kept < p))
-    degrees = round(moments.sum_weights) - 1 - rank
+    of_x = kept < p
+    k = int(np.count_nonzero(of_x))
     return UnitProducts(
-        G[:k, :k], G[:k, k:], G[k:, k:], candidates[kept[:k]], norms, degrees, rounding
+        S=G[:k, :k],
+        C=G[:k, k:],
+        K=G[k:, k:],
+        columns=candidates[kept[of_x]],
+        outputs=outputs[kept[~of_x] - len(x)],
+        norms=norms,
+        degrees=round(moments.sum_weights) - 1 - rank,
+        rounding=rounding,
     )
 
 
