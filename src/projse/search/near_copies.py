@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.linalg import block_diag, eigh, solve_triangular
+from scipy.linalg.lapack import dpotrf
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import squareform
@@ -75,15 +76,18 @@ def whitened(S: Array, labels: Array, rounding: float) -> tuple[Array, Array, Ar
     Notes
     -----
     A combination of candidates that vanishes has no twin, nor have the candidates that take part
-    in it, unless they are one variable. An eigendecomposition, ``O(p³)`` flops, until none is left.
+    in it, unless they are one variable. A Cholesky factorisation tells whether there is any, and an
+    eigendecomposition which.
     """
     labels = _in_order(labels)
     while True:
         B, of_column = _bases(S, labels, rounding)
-        values, vectors = eigh(B.T @ S @ B)
-        null = vectors[:, values <= rounding]
-        if not null.shape[1]:
+        products = B.T @ S @ B
+        _, fails = dpotrf(products - rounding * np.eye(len(products)), lower=1)
+        if not fails:  # no eigenvalue is at or below rounding
             return B, of_column, labels
+        values, vectors = eigh(products)
+        null = vectors[:, values <= max(rounding, values[0])]
         shares = np.abs(null @ null.T)
         _, parts = connected_components(coo_array(shares > SUPPORT), directed=False)
         first = np.full(labels.max() + 1, -1)

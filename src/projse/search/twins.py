@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
 from scipy.linalg.blas import dsyr
+from scipy.linalg.lapack import dpotrf
 
 Array = NDArray[Any]
 
@@ -76,7 +77,7 @@ class Twins:
         self.gram = np.block([[S, S - np.diag(s)], [S - np.diag(s), S]])
         factor = cho_factor(S, lower=True)
         self._explained = C - s[:, None] * cho_solve(factor, C)
-        self._L = symmetric_root(2 * np.diag(s) - s[:, None] * cho_solve(factor, np.diag(s)))
+        self._L = definite_root(2 * np.diag(s) - s[:, None] * cho_solve(factor, np.diag(s)))
         half = solve_triangular(factor[0], C, lower=True)
         self._R = echelon_root(K - half.T @ half, rounding * np.diag(K))
         self._spare = degrees - 2 * p
@@ -111,8 +112,11 @@ def wishart(r: int, degrees: int, rng: np.random.Generator) -> Array:
     return T @ T.T
 
 
-def symmetric_root(A: Array) -> Array:
-    """Return the symmetric root of a matrix that is positive semi-definite but for rounding."""
+def definite_root(A: Array) -> Array:
+    """Return B with ``B Bᵀ = A``, for a matrix that is positive definite, or but for rounding."""
+    factor, failed = dpotrf(A, lower=1, clean=1)
+    if not failed:
+        return factor
     values, vectors = eigh((A + A.T) / 2)
     return (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
 
