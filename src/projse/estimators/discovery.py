@@ -21,7 +21,7 @@ from projse.moments.sums import Moments
 from projse.search.contest import STATISTICS, Statistic
 from projse.search.entrants import Entrants
 from projse.search.entry_order import EntryOrder
-from projse.search.knockoff_filter import Discoveries
+from projse.search.knockoff_filter import Discoveries, combine
 from projse.search.task import Task
 from projse.search.unit_products import UnitProducts, unit_products
 from projse.sources.encode_targets import warn_many_classes
@@ -167,14 +167,10 @@ class DiscoveryFit(RowSelector):
             statistic = EntryOrder(clone(selector).set_params(include=None, exclude=None), rng)
         else:
             statistic = STATISTICS[self.statistic]
-        found = entrants.discover(
-            statistic,
-            level=self.fdr,
-            n_draws=self.n_draws,
-            twins=self.twins,
-            rng=rng,
-            seen=seen,
+        draws = entrants.contests(
+            statistic, n_draws=self.n_draws, twins=self.twins, rng=rng, seen=seen
         )
+        found = combine(draws, self.fdr)
         columns = entrants.products.columns
         self.screened_ = None
         if screened is not None:

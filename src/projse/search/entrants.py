@@ -1,4 +1,4 @@
-"""The variables that enter a contest with their twins: drawn, judged and combined."""
+"""The variables that enter a contest with their twins: and what comes of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.search.contest import Pairs, Statistic
-from projse.search.knockoff_filter import Discoveries, combine
 from projse.search.near_copies import group_copies, whitened
 from projse.search.twins import Twins, equal_distances, least_reconstructable
 from projse.search.unit_products import UnitProducts
@@ -53,23 +52,20 @@ class Entrants:
         """Whether the rows have room for the twins."""
         return self.products.degrees >= 2 * len(self.groups)
 
-    def discover(
+    def contests(
         self,
         statistic: Statistic,
         *,
-        level: float,
         n_draws: int,
         twins: str,
         rng: np.random.Generator,
         seen: UnitProducts | None = None,
-    ) -> Discoveries:
-        """Draw twins, let variables and twins compete, and combine the draws.
+    ) -> list[Array]:
+        """Draw twins, and let variables and twins compete: a figure a variable, for every draw.
 
         Parameters
         ----------
         statistic : callable
-        level : float
-            Of the false discovery rate.
         n_draws : int
         twins : {"mvr", "equal"}
         rng : Generator
@@ -87,5 +83,4 @@ class Entrants:
             more = np.tile(B.T @ seen.C, (2, 1))
             K, degrees = K + seen.K, degrees + seen.degrees
         pairs = Pairs(gram, self.groups, degrees)
-        draws = [statistic(pairs, drawn.draw(rng) + more, K) for _ in range(n_draws)]
-        return combine(draws, level)
+        return [statistic(pairs, drawn.draw(rng) + more, K) for _ in range(n_draws)]
