@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import clusters
 import defaults
+import discoveries
 import engine
 import stream
 import trust
@@ -14,6 +15,7 @@ ROW_SUITES: dict[str, dict[str, Case]] = {
     "engine": engine.CASES,
     "defaults": defaults.CASES,
     "trust": trust.CASES,
+    "discoveries": discoveries.CASES,
     "stream": stream.CASES,
     "clusters": clusters.CASES,
 }
@@ -21,6 +23,7 @@ TITLES = {
     "engine": "Engine",
     "defaults": "What the defaults cost",
     "trust": "Two views, stability, cross-validation",
+    "discoveries": "Discoveries at a bounded rate of false ones",
     "stream": "Streams",
     "clusters": "Clusters",
 }

@@ -44,7 +44,10 @@ def main(arguments: list[str] | None = None) -> int:
         if options.command == "tables":
             print(page.tables(results))
         else:
+            from knockoffs import picture
+
             page.write(results)
+            picture.draw(results, options.output / "idea.png")
     return 0
 
 
