@@ -72,3 +72,15 @@ def test_levels_of_a_category_are_one_variable(seed):
     _, of_column, labels = whitened(correlations(X), np.arange(6), 1e-11)
     assert_array_equal(labels, [0, 1, 2, 2, 2, 2])
     assert_array_equal(of_column, [0, 1, 2, 2, 2])
+
+
+def test_what_takes_part_by_less_than_what_counts_is_joined_where_nothing_else_is(
+    seed, monkeypatch
+):
+    monkeypatch.setattr("projse.search.near_copies.SUPPORT", 0.9)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 20))
+    S = correlations(np.column_stack([X, X.sum(axis=1)]))
+    B, _, labels = whitened(S, np.arange(21), 1e-11)
+    assert labels.max() < 20
+    assert np.linalg.eigvalsh(B.T @ S @ B)[0] > 1e-8

@@ -160,7 +160,10 @@ def _inverse(A: Array) -> Array:
     """Return the inverse of a positive definite matrix."""
     factor, failed = dpotrf(A, lower=1)
     if failed:
-        raise np.linalg.LinAlgError("The candidates and their twins depend on each other.")
+        raise np.linalg.LinAlgError(
+            "Candidates and their twins depend on each other but for rounding; lower "
+            "max_correlation, so that what is so close counts as one variable."
+        )
     inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
     lower = np.tril(inverse)
     return lower + np.tril(lower, -1).T

@@ -89,7 +89,9 @@ def whitened(S: Array, labels: Array, rounding: float) -> tuple[Array, Array, Ar
         values, vectors = eigh(products)
         null = vectors[:, values <= max(rounding, values[0])]
         shares = np.abs(null @ null.T)
-        _, parts = connected_components(coo_array(shares > SUPPORT), directed=False)
+        between = shares * np.not_equal.outer(of_column, of_column)
+        limit = min(SUPPORT, between.max() / 2)  # some are joined in any case
+        _, parts = connected_components(coo_array(shares > limit), directed=False)
         first = np.full(labels.max() + 1, -1)
         first[of_column[::-1]] = np.arange(len(of_column))[::-1]
         # Columns of a variable stay together, whatever part the others are in.

@@ -32,8 +32,8 @@ SWEEPS = 50
 STANDSTILL = 1e-6
 """A sweep that changes the loss by a smaller share is the last."""
 
-SHRINKAGE = 1e-6
-"""Equal s stay this share below their limit, where twins would no longer be unique."""
+SHRINKAGE = 1e-3
+"""Equal s stay this share below their limit, where sums with twins depend on each other."""
 
 
 class Twins:
