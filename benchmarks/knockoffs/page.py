@@ -74,10 +74,10 @@ def _statistics(found: dict[tuple[str, str], Array]) -> str:
     lines = []
     for setting in STATISTICS_ON:
         figures = [found.get((setting, name)) for name in names]
-        lines.append(
-            [setting, *("–" if f is None else f"{f[:, level, 1].mean():.3f}" for f in figures)]
-        )
-    return markdown(["setting", *names.values()], lines)
+        n = min((len(f) for f in figures if f is not None), default=0)
+        means = ["–" if f is None else f"{f[:n, level, 1].mean():.3f}" for f in figures]
+        lines.append([setting, n, *means])
+    return markdown(["setting", "data sets", *names.values()], lines)
 
 
 def markdown(head: list[str], lines: list[list[Any]]) -> str:
