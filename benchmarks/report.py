@@ -18,6 +18,7 @@ CHARTS = {
     "engine": "Measured figures against their targets",
     "defaults": "Measured figures against their targets",
     "trust": "Measured figures against their targets",
+    "discoveries": "Measured figures against their targets",
     "stream": "Measured figures against their targets",
     "tables": "Measured figures against their targets",
     "clusters": "Measured figures against their targets",

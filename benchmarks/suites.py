@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import clusters
 import defaults
+import discoveries
 import engine
 import stream
 import tables
@@ -15,6 +16,7 @@ ROW_SUITES: dict[str, dict[str, Case]] = {
     "engine": engine.CASES,
     "defaults": defaults.CASES,
     "trust": trust.CASES,
+    "discoveries": discoveries.CASES,
     "stream": stream.CASES,
     "tables": tables.CASES,
     "clusters": clusters.CASES,
@@ -23,6 +25,7 @@ TITLES = {
     "engine": "Engine",
     "defaults": "What the defaults cost",
     "trust": "Two views, stability, cross-validation",
+    "discoveries": "Discoveries at a bounded rate of false ones",
     "stream": "Streams",
     "tables": "Tables",
     "clusters": "Clusters",

@@ -4,6 +4,7 @@ The data path: source → moments → kernel → coordinates → search → esti
 """
 
 from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.knockoffs import KnockoffProjSe
 from projse.estimators.paper import PAPER
 from projse.estimators.permutation import PermutationTest, permutation_test
 from projse.estimators.projse import ProjSe
@@ -19,6 +20,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "PAPER",
+    "KnockoffProjSe",
     "Moments",
     "MomentsFileError",
     "PermutationTest",

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from agreement import check, fit, quietly
+from numpy.testing import assert_allclose, assert_array_equal
 from paper import paper_form
 from patients import TARGETS as PATIENT_TARGETS
 from patients import patients
@@ -20,7 +21,7 @@ from rare_rows import problem
 from sklearn.base import clone
 from variants import slow
 
-from projse import PAPER, Moments, ProjSe
+from projse import PAPER, KnockoffProjSe, Moments, ProjSe
 from projse.engines.reduction import FAN_IN
 from projse.exceptions import PartitionError, RankExhaustedWarning
 
@@ -594,3 +595,18 @@ def test_partitions_with_different_levels_add_up(spark, seed):
     found = ProjSe(5).fit_spark(df.repartition(3), features=features, targets=PATIENT_TARGETS)
     assert found.selected_.tolist() == want.selected_.tolist()
     np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
+
+
+@pytest.mark.slow
+def test_discoveries_are_those_of_memory(spark, seed):
+    X, Y = planted(seed, n_samples=400, n_features=12)
+    df = pd.DataFrame(X, columns=[f"v{j}" for j in range(12)])
+    df[TARGETS] = Y
+    model = KnockoffProjSe(fdr=0.5, n_draws=5, random_state=0)
+    there = clone(model).fit_spark(
+        spark.createDataFrame(df), features=[f"v{j}" for j in range(12)], targets=TARGETS
+    )
+    here = clone(model).fit(X, Y)
+    assert_array_equal(there.selected_, here.selected_)
+    assert set(here.selected_) >= set(PICKS)
+    assert_allclose(there.statistics_, here.statistics_, rtol=1e-6)

@@ -65,6 +65,7 @@ def run_python(code, cwd):
 def test_the_public_names_are_these():
     assert projse.__all__ == [
         "PAPER",
+        "KnockoffProjSe",
         "Moments",
         "MomentsFileError",
         "PermutationTest",

@@ -9,6 +9,7 @@ import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
 
 from projse import __version__
+from projse.cli import discover as _cli_discover
 from projse.cli import moments as _cli_moments
 from projse.cli import select as _cli_select
 from projse.cli.demo import N_CANDIDATES
@@ -24,9 +25,11 @@ from projse.cli.options import (
     ClassTarget,
     Curves,
     Debug,
+    Draws,
     DropMissing,
     Exclude,
     Exhausted,
+    Fdr,
     Features,
     FileFormat,
     Format,
@@ -42,6 +45,7 @@ from projse.cli.options import (
     Quiet,
     Redundancy,
     RoundSize,
+    Seed,
     State,
     StateBy,
     Targets,
@@ -129,6 +133,9 @@ def select(
             "Without it, as many as the targets have dimensions.",
         ),
     ] = None,
+    fdr: Fdr = None,
+    draws: Draws = 50,
+    seed: Seed = 0,
     features: Features = None,
     exclude: Exclude = None,
     include: Annotated[
@@ -209,7 +216,16 @@ def select(
             **parameters,
             **{name: value for name, value in given.items() if value is not None},
         }
-        _cli_select.select(reading, parameters, json_to, csv_to)
+        if fdr is None:
+            _cli_select.select(reading, parameters, json_to, csv_to)
+            return
+        if one_view or n_features is not None:
+            given_too = "--one-view" if one_view else "-k"
+            raise typer.BadParameter(
+                f"--fdr finds what matters for targets; leave out {given_too}."
+            )
+        knockoffs = {"fdr": fdr, "n_draws": draws, "random_state": seed}
+        _cli_discover.discover(reading, parameters, knockoffs, json_to, csv_to)
 
 
 @moments_app.command()

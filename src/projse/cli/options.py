@@ -168,6 +168,17 @@ RoundSize = Annotated[
         help="Condition on the picks after this many, or auto (default).",
     ),
 ]
+Fdr = Annotated[
+    float | None,
+    option(
+        "--fdr",
+        metavar="LEVEL",
+        help="Find the columns that matter, with at most this share of false ones expected among "
+        "them (0.1, say), instead of a number of picks.",
+    ),
+]
+Draws = Annotated[int, option("--draws", min=1, help="Draws of twins for --fdr.")]
+Seed = Annotated[int, option("--seed", min=0, help="Of the draws for --fdr.")]
 DropMissing = Annotated[bool, option("--drop-missing", help="The same as --missing drop.")]
 Gaps = Annotated[
     Missing,

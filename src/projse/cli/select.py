@@ -26,13 +26,13 @@ def select(
     reading: Reading, parameters: dict[str, Any], json_to: str | None, csv_to: str | None
 ) -> None:
     """Read, select, and show or write the picks."""
-    json_place, csv_place = _places(reading, json_to, csv_to)
+    json_place, csv_place = places(reading, json_to, csv_to)
     selector = ProjSe(**parameters)
     with warnings_as_notes(), _all_picks():
         if moments_files(reading.data):
             moments = _sum(load_disjoint(reading.data))
-            excluded = _excluded(moments, reading, selector.groups)
-            selector.set_params(exclude=excluded or None).fit_moments(moments)
+            left_out = excluded(moments, reading, selector.groups)
+            selector.set_params(exclude=left_out or None).fit_moments(moments)
         else:
             selector.set_params(missing=reading.source.missing, **reading.encoding)
             reading.run(
@@ -137,13 +137,21 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
     }
 
 
+PICK_KEYS = ("rank", "name", "index", "score", "correlation", "margin", "p_value", "round")
+
+
 def as_csv(selector: Any, *, for_terminal: bool = False) -> str:
-    """Write the picks as CSV, one record a pick; names are made safe for a terminal only."""
-    header = ["rank", "name", "index", "score", "correlation", "margin", "p_value", "round"]
+    """Write the picks as CSV, one record a pick."""
+    return csv_text(PICK_KEYS, picks_of(selector), for_terminal=for_terminal)
+
+
+def csv_text(keys: Iterable[str], records: list[dict[str, Any]], *, for_terminal: bool) -> str:
+    """Write records that have a name; names are made safe for a terminal only."""
+    header = list(keys)
     lines = [_record(header)]
-    for pick in picks_of(selector):
-        name = shown(pick["name"]) if for_terminal else _encodable(pick["name"])
-        lines.append(_record((pick | {"name": name})[key] for key in header))
+    for record in records:
+        name = shown(record["name"]) if for_terminal else _encodable(record["name"])
+        lines.append(_record((record | {"name": name})[key] for key in header))
     return "".join(lines)
 
 
@@ -192,7 +200,7 @@ def _sum(moments: list[Moments]) -> Moments:
     return total
 
 
-def _excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
+def excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
     """Resolve patterns against the names that moments carry."""
     asked = reading.source
     columns = (asked.targets, asked.features, asked.weight, asked.class_target)
@@ -223,7 +231,7 @@ def _encodable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def _places(
+def places(
     reading: Reading, json_to: str | None, csv_to: str | None
 ) -> tuple[str | Path | None, str | Path | None]:
     """Return where JSON and CSV go; refuse places that hold what is needed."""

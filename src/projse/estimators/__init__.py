@@ -5,6 +5,7 @@ Must not know: how sums, kernels or searches are computed; it checks, asks a tas
 """
 
 from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.knockoffs import KnockoffProjSe
 from projse.estimators.permutation import PermutationTest, permutation_test
 from projse.estimators.projse import ProjSe
 from projse.estimators.stability import StabilityProjSe
@@ -12,6 +13,7 @@ from projse.estimators.subspace import subspace_correlation
 from projse.estimators.two_view import TwoViewProjSe
 
 __all__ = [
+    "KnockoffProjSe",
     "PermutationTest",
     "ProjSe",
     "ProjSeCV",

@@ -50,10 +50,10 @@ def settle_blocks(
     warn_if_close(classes, n_rows)
     if are_classes(len(classes), n_rows):
         return list(blocks)
-    return [_as_number(block, name) for block in blocks]
+    return [as_number(block, name) for block in blocks]
 
 
-def _as_number(moments: Moments, name: str | None) -> Moments:
+def as_number(moments: Moments, name: str | None) -> Moments:
     """Combine the indicators of whole numbers to the numbers themselves: ``y = Σ_c c 1_c``."""
     assert moments.classes is not None and moments.y_mean is not None and moments.yy is not None
     values = moments.classes.astype(np.float64)

@@ -1,0 +1,98 @@
+"""The tables of the page on discoveries, made from the result files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from knockoffs.contestants import LEVELS, STATISTICS_ON
+from knockoffs.settings import SETTINGS, Setting
+
+Array = NDArray[Any]
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "discoveries.md"
+START, END = "<!-- tables: made by benchmarks/knockoffs page -->", "<!-- end of tables -->"
+
+
+def tables(results: list[dict[str, Any]]) -> str:
+    """Return the tables of the page."""
+    found = {(r["setting"], r["contestant"]): np.array(r["found"]) for r in results}
+    n_sets = max((len(f) for f in found.values()), default=0)
+    exact = [s for s in SETTINGS.values() if s.exact]
+    other = [s for s in SETTINGS.values() if not s.exact]
+    parts = [
+        f"Means of {n_sets} data sets a setting; ± one standard error of the mean is at most 0.02. "
+        "Sizes are rows × candidates × outputs.",
+        "**Share of false discoveries** where the guarantee is exact, asked for at most 0.05, 0.1 "
+        "and 0.2:",
+        _rates(exact, found, 0),
+        "**Share of the real variables that are found**, at the same levels:",
+        _rates([s for s in exact if s.n_real], found, 1),
+        "**Where the guarantee is not exact**, share of false discoveries as it comes:",
+        _rates(other, found, 0),
+        "and of real variables found:",
+        _rates(other, found, 1),
+        "**Statistics**: share of the real variables that one draw finds at level 0.1:",
+        _statistics(found),
+    ]
+    return "\n\n".join(parts)
+
+
+def _rates(settings: list[Setting], found: dict[tuple[str, str], Array], which: int) -> str:
+    columns = ["one draw", "many draws", "from rows", "BH"]
+    most = max((len(f) for f in found.values()), default=0)
+    lines = []
+    for s in settings:
+        line: list[Any] = [s.name, s.text, s.n_real]
+        fewer = {len(f) for (name, _), f in found.items() if name == s.name and len(f) < most}
+        if fewer:
+            line[0] += f" ({min(fewer)} sets)"
+        for name in columns:
+            figures = found.get((s.name, name))
+            line.append("–" if figures is None else _means(figures[:, :, which], len(LEVELS)))
+        line[4] += f" ({s.draws})" if line[4] != "–" else ""
+        lines.append(line)
+    head = ["setting", "size", "real", "one draw", "several (number)", "one, from rows", "BH"]
+    return markdown(head, lines)
+
+
+def _means(figures: Array, n: int) -> str:
+    return " / ".join(f"{x:.3f}" for x in figures.mean(axis=0)[:n])
+
+
+def _statistics(found: dict[tuple[str, str], Array]) -> str:
+    names = {
+        "one draw": "likelihood (default)",
+        "ridge": "ridge",
+        "order": "order",
+        "score": "score",
+    }
+    level = LEVELS.index(0.1)
+    lines = []
+    for setting in STATISTICS_ON:
+        figures = [found.get((setting, name)) for name in names]
+        n = min((len(f) for f in figures if f is not None), default=0)
+        means = ["–" if f is None else f"{f[:n, level, 1].mean():.3f}" for f in figures]
+        lines.append([setting, n, *means])
+    return markdown(["setting", "data sets", *names.values()], lines)
+
+
+def markdown(head: list[str], lines: list[list[Any]]) -> str:
+    """Write a table."""
+    rows = [head, ["---"] * len(head), *lines]
+    return "\n".join("| " + " | ".join(map(str, row)) + " |" for row in rows)
+
+
+def page(text: str, results: list[dict[str, Any]]) -> str:
+    """Return the text of the page with its tables made anew."""
+    before, rest = text.split(START)
+    after = rest.split(END)[1]
+    return f"{before}{START}\n\n{tables(results)}\n\n{END}{after}"
+
+
+def write(results: list[dict[str, Any]]) -> None:
+    """Make the tables of the page anew."""
+    PAGE.write_text(page(PAGE.read_text(), results))

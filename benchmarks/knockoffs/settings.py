@@ -1,0 +1,146 @@
+"""Settings: what the data are made of, and which of their variables are real."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import block_diag, toeplitz
+
+from projse import Moments
+
+Array = NDArray[Any]
+
+SETS_A_DESIGN = 50
+"""Data sets that share their candidates; their outputs are drawn anew."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A kind of data.
+
+    ``rho`` is the correlation of neighbours, or within blocks of ten. Effects of the ``n_real``
+    real variables on each output are normal with standard deviation ``size``, for candidates of
+    unit norm and noise of unit variance.
+    """
+
+    name: str
+    m: int = 1000
+    p: int = 100
+    q: int = 5
+    rho: float = 0.0
+    design: str = "neighbours"
+    n_real: int = 20
+    size: float = 2.5
+    errors: str = "normal"
+    exact: bool = True
+    draws: int = 10
+    rows: bool = True
+
+    @property
+    def text(self) -> str:
+        """The sizes, for a table."""
+        return f"{self.m} × {self.p} × {self.q}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One data set: ``real`` tells the candidates that matter."""
+
+    X: Array
+    y: Array
+    moments: Moments
+    real: Array
+
+
+SETTINGS = {
+    s.name: s
+    for s in (
+        Setting("one output", m=500, p=50, q=1, n_real=15, size=8.0),
+        Setting("one output, correlated", p=200, q=1, rho=0.5, n_real=40, size=9.0),
+        Setting("five outputs"),
+        Setting("neighbours 0.5", rho=0.5),
+        Setting("neighbours 0.9", rho=0.9, size=5.0),
+        Setting("blocks 0.7", rho=0.7, design="blocks", size=3.5),
+        Setting("no signal", n_real=0),
+        Setting("few signals", n_real=6, size=3.0),
+        Setting("many signals", n_real=60),
+        Setting("twenty outputs", p=100, q=20, rho=0.5, n_real=25, size=1.4),
+        Setting("outputs correlated", rho=0.3, errors="correlated"),
+        Setting("hardly enough rows", m=210, p=100, n_real=25, size=4.0),
+        Setting("near-copies", design="copies", n_real=20, size=3.0),
+        Setting("heavy tails", errors="t3", exact=False),
+        Setting("class labels", m=1500, q=3, n_real=20, size=14.0, errors="classes", exact=False),
+        Setting("rows twice", errors="twice", exact=False),
+        Setting("few rows, screened", m=300, p=400, n_real=20, size=6.0, exact=False, rows=False),
+        Setting("300 candidates", m=1200, p=300, rho=0.3, n_real=40, size=2.6, draws=5),
+        Setting("1000 candidates", m=3000, p=1000, rho=0.3, n_real=60, draws=1, rows=False),
+    )
+}
+
+
+def problem(setting: Setting, number: int) -> Problem:
+    """Make one data set of a setting; always the same for the same number."""
+    key = zlib.crc32(setting.name.encode())
+    X, xx = _candidates(setting, key, number // SETS_A_DESIGN)
+    rng = np.random.default_rng([key, 1, number])
+    real = np.zeros(setting.p, dtype=bool)
+    n_base = setting.p // 2 if setting.design == "copies" else setting.p
+    real[rng.choice(n_base, setting.n_real, replace=False)] = True
+    B = np.zeros((setting.p, setting.q))
+    B[real] = setting.size * rng.normal(size=(setting.n_real, setting.q))
+    y = X @ B + _errors(setting, rng)
+    if setting.errors == "classes":
+        y = np.eye(setting.q)[y.argmax(axis=1)]
+    y = y - y.mean(axis=0)
+    p, q = setting.p, setting.q
+    moments = Moments(
+        n_samples=setting.m,
+        sum_weights=float(setting.m),
+        x_mean=np.zeros(p),
+        y_mean=np.zeros(q),
+        yy=y.T @ y,
+        yx=y.T @ X,
+        xx_diag=np.diag(xx).copy(),
+        xx=xx,
+    )
+    return Problem(X, y, moments, real)
+
+
+@lru_cache(maxsize=1)
+def _candidates(setting: Setting, key: int, design: int) -> tuple[Array, Array]:
+    """Return centred candidates of unit norm, and their products."""
+    rng = np.random.default_rng([key, 0, design])
+    m, p, rho = setting.m, setting.p, setting.rho
+    if setting.design == "blocks":
+        block = rho + (1 - rho) * np.eye(10)
+        covariance = block_diag(*[block] * (p // 10))
+    else:
+        covariance = toeplitz(rho ** np.arange(p)) if rho else np.eye(p)
+    X = rng.normal(size=(m, p)) @ np.linalg.cholesky(covariance).T
+    if setting.design == "copies":
+        X[:, p // 2 :] = X[:, : p // 2] + 0.05 * X[:, p // 2 :]
+    if setting.errors == "twice":
+        X[1::2] = X[::2]
+    X = X - X.mean(axis=0)
+    X = X / np.linalg.norm(X, axis=0)
+    return X, X.T @ X
+
+
+def _errors(setting: Setting, rng: np.random.Generator) -> Array:
+    m, q = setting.m, setting.q
+    if setting.errors == "t3":
+        return rng.standard_t(3, size=(m, q)) / np.sqrt(3.0)
+    if setting.errors == "classes":
+        return rng.gumbel(size=(m, q))
+    E = rng.normal(size=(m, q))
+    if setting.errors == "correlated":
+        E = np.sqrt(0.2) * E + np.sqrt(0.8) * rng.normal(size=(m, 1))
+    if setting.errors == "twice":  # half of the error is the person's, the other half the day's
+        own = rng.normal(size=(m // 2, q))
+        E = np.sqrt(0.5) * E + np.sqrt(0.5) * np.repeat(own, 2, axis=0)
+    return E

@@ -1,0 +1,183 @@
+"""Twins from moments: the law of those from rows, whatever is singular."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy.linalg import toeplitz
+from scipy.optimize import minimize
+from scipy.stats import kstest
+from twins_from_rows import twins_from_rows, unit_columns
+
+from projse.search.twins import (
+    Twins,
+    echelon_root,
+    equal_distances,
+    least_reconstructable,
+    orthogonal_corner,
+    wishart,
+)
+
+
+def problem(seed, m=40, p=4, q=3):
+    rng = np.random.default_rng(seed)
+    mixing = rng.normal(size=(p, p)) + 2 * np.eye(p)
+    X = unit_columns(rng.normal(size=(m, p)) @ mixing)
+    Y = 2 * X[:, :1] + rng.normal(size=(m, q)) @ rng.normal(size=(q, q))
+    return X, Y - Y.mean(axis=0), rng
+
+
+def twins_of(X, Y, s):
+    return Twins(X.T @ X, X.T @ Y, Y.T @ Y, len(X) - 1, s)
+
+
+def both_ways(seed, n, **sizes):
+    """Products of twins with outputs, from moments and from rows."""
+    X, Y, rng = problem(seed, **sizes)
+    s = least_reconstructable(X.T @ X)
+    twins = twins_of(X, Y, s)
+    p = X.shape[1]
+    ours = np.array([twins.draw(rng)[p:] for _ in range(n)])
+    theirs = np.array([twins_from_rows(X, s, rng).T @ Y for _ in range(n)])
+    return ours.reshape(n, -1), theirs.reshape(n, -1)
+
+
+def same_law(ours, theirs, sigmas):
+    n = len(ours)
+    spread = np.sqrt(ours.var(axis=0) + theirs.var(axis=0))
+    assert np.all(np.abs(ours.mean(axis=0) - theirs.mean(axis=0)) < sigmas * spread / np.sqrt(n))
+    units = spread / np.sqrt(2)
+    a, b = np.cov((ours / units).T), np.cov((theirs / units).T)
+    # The variance of a covariance of n draws is at most 2/n in these units, for both.
+    assert np.all(np.abs(a - b) < sigmas * np.sqrt(4 / n))
+    for x, y in zip(ours.T, theirs.T, strict=True):
+        assert kstest(x, y).pvalue > 1e-6
+
+
+def test_products_with_the_outputs_have_the_law_of_those_from_rows(seed):
+    same_law(*both_ways(seed, 300), sigmas=5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"m": 60, "p": 8, "q": 3},
+        {"m": 9, "p": 4, "q": 3},  # not a row to spare
+        {"m": 10, "p": 4, "q": 3},  # one to spare: a singular Wishart matrix
+        {"m": 200, "p": 5, "q": 1},
+    ],
+    ids=str,
+)
+def test_over_thousands_of_draws_the_law_is_that_of_rows(seed, sizes):
+    same_law(*both_ways(seed, 5000, **sizes), sigmas=5)
+
+
+def test_gram_is_that_of_rows(seed):
+    X, Y, rng = problem(seed)
+    for s in (equal_distances(X.T @ X), least_reconstructable(X.T @ X)):
+        both = np.column_stack([X, twins_from_rows(X, s, rng)])
+        assert_allclose(twins_of(X, Y, s).gram, both.T @ both, atol=1e-6)
+
+
+def test_draws_can_be_those_of_rows(seed):
+    """Candidates, twins and outputs together have products that some rows have."""
+    X, Y, rng = problem(seed, m=12, p=4, q=3)
+    twins = twins_of(X, Y, least_reconstructable(X.T @ X))
+    for _ in range(20):
+        C = twins.draw(rng)
+        whole = np.block([[twins.gram, C], [C.T, Y.T @ Y]])
+        assert np.linalg.eigvalsh(whole)[0] > -1e-9 * np.trace(whole)
+
+
+def test_outputs_that_depend_on_each_other_do_so_in_every_draw(seed):
+    X, Y, rng = problem(seed)
+    Y = np.column_stack([Y, Y[:, 0] - 2 * Y[:, 1], X[:, 1]])  # the last is explained wholly
+    twins = twins_of(X, Y, equal_distances(X.T @ X))
+    C = twins.draw(rng)
+    assert_allclose(C[:, 3], C[:, 0] - 2 * C[:, 1], atol=1e-8)
+    assert_allclose(C[:, 4], twins.gram[:, 1], atol=1e-5)
+
+
+def test_rounding_of_the_moments_does_not_change_the_draw(seed):
+    X, Y, rng = problem(seed, m=300, p=6, q=4)
+    labels = np.eye(4)[rng.integers(4, size=300)]  # they sum to 1: rank 3
+    for outputs in (Y, labels - labels.mean(axis=0)):
+        order = rng.permutation(300)
+        other = X[order], outputs[order]
+        draws = [
+            twins_of(*rows, least_reconstructable(rows[0].T @ rows[0])).draw(
+                np.random.default_rng(seed)
+            )
+            for rows in ((X, outputs), other)
+        ]
+        assert_allclose(*draws, atol=1e-8)
+
+
+def test_too_few_rows_are_refused():
+    with pytest.raises(ValueError, match="7 dimensions do not hold 4 candidates"):
+        Twins(np.eye(4), np.zeros((4, 1)), np.eye(1), 7, np.ones(4))
+
+
+def test_corner_of_all_there_is_is_orthogonal(seed):
+    Z = orthogonal_corner(5, 3, 0, np.random.default_rng(seed))
+    assert_allclose(Z.T @ Z, np.eye(3), atol=1e-10)
+
+
+def test_wishart_has_its_mean(seed):
+    rng = np.random.default_rng(seed)
+    mean = np.mean([wishart(3, 7, rng) for _ in range(2000)], axis=0)
+    assert_allclose(mean, 7 * np.eye(3), atol=5 * np.sqrt(14 / 2000) + 0.05)
+
+
+def test_echelon_root_has_the_rank_of_the_matrix(seed):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(3, 6)) * [1, 1, 0, 1, 1, 1]
+    K = A.T @ A
+    R = echelon_root(K, 1e-10 * np.diag(K))
+    assert R.shape == (3, 6)
+    assert_allclose(R.T @ R, K, atol=1e-8)
+    assert_array_equal(echelon_root(np.zeros((2, 2)), np.zeros(2)), np.empty((0, 2)))
+
+
+# How far twins are from their variables
+
+
+def reconstructability(S, s):
+    return np.trace(np.linalg.inv(2 * S - np.diag(s))) + np.sum(1 / s)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
+def test_descent_finds_the_least_reconstructable_twins(rho):
+    S = toeplitz(rho ** np.arange(6))
+    s = least_reconstructable(S)
+    assert np.linalg.eigvalsh(2 * S - np.diag(s))[0] > 0
+    loss = reconstructability(S, s)
+
+    def bounded(t):
+        safe = np.all(t > 0) and np.linalg.eigvalsh(2 * S - np.diag(t))[0] > 1e-9
+        return reconstructability(S, t) if safe else 1e9
+
+    best = minimize(bounded, s * 0.9, method="Nelder-Mead", options={"maxfev": 4000})
+    assert loss <= best.fun * (1 + 1e-4)
+    assert loss < reconstructability(S, 0.9 * equal_distances(S))
+
+
+def test_one_close_pair_does_not_bring_all_twins_close(seed):
+    S = np.eye(10)
+    S[0, 1] = S[1, 0] = 0.97
+    assert equal_distances(S).max() < 0.07
+    assert least_reconstructable(S)[2:].min() > 0.9
+
+
+def test_trace_of_the_inverse_is_that_of_all_products(seed):
+    """The loss is what it says: the trace of G⁻¹, up to a factor."""
+    X, Y, _ = problem(seed, p=5)
+    S = X.T @ X
+    losses = []
+    for share in (0.3, 0.6, 0.9):
+        s = share * equal_distances(S)
+        losses.append((np.trace(np.linalg.inv(twins_of(X, Y, s).gram)), reconstructability(S, s)))
+    ratios = [a / b for a, b in losses]
+    assert_allclose(ratios, ratios[0])
