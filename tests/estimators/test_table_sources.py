@@ -70,7 +70,9 @@ def test_files_and_streams_select_as_memory_does(seed, tmp_path, small_chunks, o
     assert found.moments_.x_variables.names == tuple(frame.columns[:7])
 
 
-@pytest.mark.parametrize("options", WAYS[:2], ids=str)
+@pytest.mark.parametrize(
+    "options", [WAYS[3], pytest.param(WAYS[1], marks=pytest.mark.slow)], ids=str
+)
 def test_weights_count_as_they_do_in_memory(seed, tmp_path, small_chunks, options):
     frame = patients(seed)
     weight = np.random.default_rng(seed).integers(0, 3, len(frame)).astype(float)
