@@ -142,7 +142,7 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
 
 
 def understood(table: Any) -> Any:
-    """Turn types that only Arrow has (run ends, extensions, half floats) into their plain like."""
+    """Turn types that few know (run ends, extensions, half floats, views) into their plain like."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -160,6 +160,8 @@ def understood(table: Any) -> Any:
                 column = column.cast(pa.float32())
             elif t.is_decimal(column.type):
                 column = column.cast(pa.float64())
+            elif getattr(t, "is_string_view", t.is_null)(column.type):
+                column = column.cast(pa.large_string())
             else:
                 break
         if column.type != field.type:
