@@ -48,7 +48,7 @@ def in_all_ways(kinds, fast):
 
 @pytest.mark.parametrize(
     ("kind", "options"),
-    in_all_ways(["csv", "parquet", "stream"], {(0, 0), (1, 1), (2, 2), (1, 3)}),
+    in_all_ways(["csv", "parquet", "stream", "polars"], {(0, 0), (3, 1), (2, 2), (1, 3)}),
     ids=str,
 )
 def test_files_and_streams_select_as_memory_does(seed, tmp_path, small_chunks, options, kind):
@@ -60,6 +60,8 @@ def test_files_and_streams_select_as_memory_does(seed, tmp_path, small_chunks, o
     elif kind == "parquet":
         source = tmp_path / "rows.parquet"
         frame.to_parquet(source, row_group_size=70)
+    elif kind == "polars":
+        source = pytest.importorskip("polars").from_pandas(frame)
     else:
         import pyarrow as pa
 
@@ -70,7 +72,9 @@ def test_files_and_streams_select_as_memory_does(seed, tmp_path, small_chunks, o
     assert found.moments_.x_variables.names == tuple(frame.columns[:7])
 
 
-@pytest.mark.parametrize("options", WAYS[:2], ids=str)
+@pytest.mark.parametrize(
+    "options", [WAYS[3], pytest.param(WAYS[1], marks=pytest.mark.slow)], ids=str
+)
 def test_weights_count_as_they_do_in_memory(seed, tmp_path, small_chunks, options):
     frame = patients(seed)
     weight = np.random.default_rng(seed).integers(0, 3, len(frame)).astype(float)

@@ -134,7 +134,7 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
             f"{where}: targets that are no numbers, categories or dates: {_typed(bad)}; turn them "
             "into such first, or leave them out."
         )
-    if labels is not None and by_name[labels].kind == "other":
+    if labels is not None and by_name[labels].kind in ("other", "date", "duration"):
         raise SourceError(
             f"{where}: {_typed([by_name[labels]])} cannot be class labels; turn them into strings "
             "or whole numbers first."

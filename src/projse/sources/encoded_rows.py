@@ -18,13 +18,16 @@ from projse.sources.arrow_columns import coded, numbers
 from projse.sources.batches import weighted, without_missing
 from projse.sources.columns import Columns, Field, Request
 from projse.sources.encode_targets import refuse_continuous
-from projse.sources.rows import Rows
+from projse.sources.rows import Rows, check_weight
 
 if TYPE_CHECKING:
     from projse.sources.parts import Part, Reading
     from projse.sources.table.encoding import TableEncoding
 
 Array = NDArray[Any]
+
+Weighted = tuple[Any, Array | None]
+"""An Arrow table or batch, and the weights of its rows."""
 
 CHUNK_BYTES = 1 << 25
 """Bytes of the entries of a chunk: sums of many levels are large, and are added once a chunk."""
@@ -67,7 +70,7 @@ def first_look(
         seen = []
         for start in range(0, len(names), width):
             some = list(names[start : start + width])
-            table = _first_rows(parts, some, reading, LOOK_ROWS)
+            table, weight = _first_rows(parts, some, reading, LOOK_ROWS)
             if label == "y" and all_plain:
                 table = _booleans_as_numbers(table)
             categorical = [name in declared for name in some]
@@ -78,6 +81,7 @@ def first_look(
                         categorical_features=np.array(categorical),
                         missing=request.missing,
                         label=label,
+                        weight=weight,
                         **options,
                     )
                 )
@@ -104,11 +108,12 @@ def _booleans_as_numbers(table: Any) -> Any:
     return table
 
 
-def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: int) -> Any:
+def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: int) -> Weighted:
     """Read some columns of the first n rows that count, as far as the first types hold."""
     import pyarrow as pa
 
     columns, missing = reading.columns, reading.missing
+    weights = [] if columns.weight is None else [columns.weight]
     tables: list[Any] = []
     left = n
     for part in parts:
@@ -119,7 +124,7 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
                 batch, _ = weighted(batch, columns.weight, where, missing)
             if missing == "drop":
                 batch, _ = without_missing(batch, None, columns.all, types)
-            return batch.select(names)
+            return batch.select([*names, *weights])
 
         table = understood(part.head(reading, left, take))
         if tables:
@@ -131,11 +136,13 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
         left -= table.num_rows
         if left <= 0:
             break
-    return pa.concat_tables(tables)
+    table = pa.concat_tables(tables)
+    weight = check_weight(_plain(table, weights)[:, 0], table.num_rows) if weights else None
+    return table.select(names), weight
 
 
 def understood(table: Any) -> Any:
-    """Turn types that only Arrow has (run ends, extensions, half floats) into their plain like."""
+    """Turn types that few know (run ends, extensions, half floats, views) into their plain like."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -153,6 +160,8 @@ def understood(table: Any) -> Any:
                 column = column.cast(pa.float32())
             elif t.is_decimal(column.type):
                 column = column.cast(pa.float64())
+            elif getattr(t, "is_string_view", t.is_null)(column.type):
+                column = column.cast(pa.large_string())
             else:
                 break
         if column.type != field.type:
@@ -191,9 +200,6 @@ def encoded_rows(
         if rows is not None:
             rows.encoding = plain
             yield rows
-
-
-Weighted = tuple[Any, Array | None]
 
 
 def _counted(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from projse.sources.arrow_columns import field_of
@@ -30,8 +31,9 @@ class StreamPart(ArrowPart):
         return type(self.stream).__module__.split(".")[0]
 
     def _fields(self) -> list[Field]:
-        return [field_of(column) for column in self._schema()]
+        return [field_of(column) for column in self._schema]
 
+    @cached_property
     def _schema(self) -> Any:
         pa = import_arrow()
         package = self._package
@@ -50,7 +52,7 @@ class StreamPart(ArrowPart):
     def _open(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
         pa = import_arrow()
         stream, package = self.stream, self._package
-        schema = subset(self._schema(), names)
+        schema = subset(self._schema, names)
         if package == "pandas":
             return schema, _pandas_batches(stream, schema, reading.batch_rows)
         if hasattr(stream, "collect_batches"):
@@ -65,7 +67,8 @@ class StreamPart(ArrowPart):
             return schema, iter(getattr(stream, name)(reading.batch_rows))
         elif package in ("polars", "pyarrow") and hasattr(stream, "select"):
             stream = stream.select(names)
-        reader = self.reader or pa.RecordBatchReader.from_stream(stream)
+        # The reader that told the schema is good for one reading.
+        reader, self.reader = self.reader or pa.RecordBatchReader.from_stream(stream), None
         return schema, (batch.select(names) for batch in reader)
 
 

@@ -47,12 +47,13 @@ class LookOptions:
         mixed = target_type == "auto" and _mixes(Y)
         if not (self.forced or mixed or (is_table(X) and needs_encoding(Frame.of(X)))):
             return None
-        X, Y, _ = complete(piece, self.missing)
+        X, Y, weight = complete(piece, self.missing)
         x = TableEncoder.look(
             X,
             categorical_features=self.categorical_features,
             missing=self.missing,
             basis=self.basis,
+            weight=weight,
         )
         x = replace(x, names=x.names or names)
         gaps = self.missing in ("indicator", "mean") and Y is not None and _width(Y) > 1
@@ -81,12 +82,12 @@ def complete(piece: Piece, missing: str) -> Piece:
         weight = check_weight(weight, n)
     if weight is not None:
         keep &= weight > 0
-    if keep.all():
-        return X, Y, weight
+    if keep.all() or not keep.any():
+        return (X, Y, weight) if keep.all() else (np.empty((0, 0)), None, None)
     return (
         Frame.of(X).take(keep),
         None if Y is None else _taken(Y, keep),
-        None if weight is None else weight[keep],
+        None if weight is None else check_weight(weight[keep], int(keep.sum())),
     )
 
 
