@@ -1,0 +1,150 @@
+"""What the displays share: axes of the right size, names that fit, colours that all can tell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+BLUE, ORANGE, GREEN, VERMILION, PURPLE, SKY = (
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#CC79A7",
+    "#56B4E9",
+)
+"""Of the palette of Okabe and Ito, which the colour-blind can tell apart."""
+
+GREY = "#767676"
+COLOUR_MAP = "cividis"
+"""Grows evenly in lightness, with and without colour vision, and in print."""
+
+COLUMN = 4.5
+"""Figures up to this wide, in inches, stand in a column of a paper: their letters are small."""
+
+LETTER = 0.56
+"""Width of a letter, as a share of the font size."""
+
+
+class Canvas:
+    """Axes, and how large letters are on them.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes or None
+        None makes a figure.
+    n_rows : int or None
+        Rows that are each as high as a line of text; None: an ordinary plot.
+    width : float or None
+        Of a new figure in inches; None: as matplotlib is set.
+    extra : float
+        Inches that a new figure is higher than its rows.
+    """
+
+    def __init__(
+        self,
+        ax: Any = None,
+        *,
+        n_rows: int | None = None,
+        width: float | None = None,
+        extra: float = 0.8,
+    ) -> None:
+        if ax is None:
+            plt = _pyplot()
+            default = plt.rcParams["figure.figsize"]
+            width = float(default[0]) if width is None else float(width)
+            height = 0.7 * width
+            if n_rows is not None:
+                height = max(n_rows, 3) * 1.5 * _font_size(width) / 72 + extra
+            _, ax = plt.subplots(figsize=(width, height), layout="constrained")
+        self.ax = ax
+        self.figure = ax.get_figure()
+        self.width = float(self.figure.get_figwidth()) * float(ax.get_position().width) / 0.775
+        self.font_size = _font_size(self.width)
+        ax.tick_params(labelsize=self.font_size)
+
+    def fit(self, names: Sequence[Any], share: float = 0.35) -> list[str]:
+        """Shorten names to a share of the width."""
+        n = int(share * self.width * 72 / (LETTER * self.font_size))
+        return [shortened(str(name), max(n, 8)) for name in names]
+
+    def name_rows(self, names: Sequence[Any]) -> None:
+        """Write names beside rows 0, 1, …, the first on top."""
+        self.ax.set_yticks(
+            np.arange(len(names)), labels=self.fit(names), fontsize=self.font_size, parse_math=False
+        )
+        self.ax.tick_params(axis="y", length=0)
+
+    def name_columns(self, names: Sequence[Any], places: Sequence[int] | None = None) -> None:
+        """Write names upright below columns, as many as have room."""
+        ax = self.ax
+        every = np.arange(len(names)) if places is None else np.asarray(places)
+        room = float(self.figure.get_figwidth()) * float(ax.get_position().width) * 72
+        low, high = sorted(ax.get_xlim())
+        step = max(int(np.ceil(1.2 * self.font_size * (high - low) / room)), 1)
+        shown = every[::step] if len(every) > 1 else every
+        labels = [shortened(str(names[i]), 22) for i in range(0, len(names), step)]
+        ax.set_xticks(shown, labels=labels, rotation=90, fontsize=self.font_size, parse_math=False)
+        ax.tick_params(axis="x", length=0)
+
+    def say(self, *, x: str = "", y: str = "") -> None:
+        """Label the axes."""
+        self.ax.set_xlabel(x, fontsize=self.font_size + 1)
+        self.ax.set_ylabel(y, fontsize=self.font_size + 1)
+
+    def legend(self, **options: Any) -> Any:
+        """Draw the legend, of what has a label."""
+        legend = self.ax.legend(fontsize=self.font_size, frameon=False, **options)
+        for text in legend.get_texts():
+            text.set_parse_math(False)
+        return legend
+
+    def without_frame(self) -> None:
+        """Leave out the lines that say nothing."""
+        for side in ("top", "right"):
+            self.ax.spines[side].set_visible(False)
+
+    def colour_bar(self, image: Any, label: str, ticks: Sequence[float] | None = None) -> Any:
+        """Draw the scale of a heat map."""
+        bar = self.figure.colorbar(image, ax=self.ax, ticks=ticks, shrink=0.9, pad=0.02, aspect=30)
+        bar.set_label(label, fontsize=self.font_size)
+        bar.ax.tick_params(labelsize=self.font_size)
+        bar.outline.set_visible(False)
+        return bar
+
+
+def heat_map(ax: Any, values: Array, norm: Any) -> Any:
+    """Draw values as colours, row 0 on top, with thin lines between cells where they are few."""
+    image = ax.imshow(values, aspect="auto", cmap=COLOUR_MAP, norm=norm, interpolation="nearest")
+    for spine in ax.spines.values():
+        spine.set_visible(False)
+    return image
+
+
+def shortened(name: str, n: int) -> str:
+    """Shorten a name to n characters by what is in its middle, on one line."""
+    name = " ".join(name.split()) or "␣"
+    if len(name) <= n:
+        return name
+    head = (n - 1 + 1) // 2
+    tail = n - 1 - head
+    return f"{name[:head]}…{name[len(name) - tail :] if tail else ''}"
+
+
+def _font_size(width: float) -> float:
+    return 7.0 if width <= COLUMN else 9.0
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError(
+            f"Plots need matplotlib ({error}); pip install 'projse[plot]'."
+        ) from error
+    return plt
