@@ -30,6 +30,15 @@ COLUMN = 4.5
 LETTER = 0.56
 """Width of a letter, as a share of the font size."""
 
+LINE = 2.15
+"""Height of a line, in letters."""
+
+NAMES = 0.35
+"""Share of the width that names beside rows may take."""
+
+UPRIGHT = 22
+"""Letters of a name below a column."""
+
 
 class Canvas:
     """Axes, and how large letters are on them.
@@ -68,29 +77,34 @@ class Canvas:
         self.font_size = _font_size(self.width)
         ax.tick_params(labelsize=self.font_size)
 
-    def fit(self, names: Sequence[Any], share: float = 0.35) -> list[str]:
-        """Shorten names to a share of the width."""
-        n = int(share * self.width * 72 / (LETTER * self.font_size))
-        return [shortened(str(name), max(n, 8)) for name in names]
-
-    def name_rows(self, names: Sequence[Any]) -> None:
-        """Write names beside rows 0, 1, …, the first on top."""
+    def name_rows(self, names: Sequence[Any], *, ranked: bool = False) -> None:
+        """Write names beside rows 0, 1, …, the first on top; with their ranks."""
+        labels = [shortened(str(name), self._letters(NAMES)) for name in names]
+        if ranked:
+            labels = [f"{label}  {i:>{len(str(len(names)))}}" for i, label in enumerate(labels, 1)]
         self.ax.set_yticks(
-            np.arange(len(names)), labels=self.fit(names), fontsize=self.font_size, parse_math=False
+            np.arange(len(names)), labels=labels, fontsize=self.font_size, parse_math=False
         )
         self.ax.tick_params(axis="y", length=0)
 
-    def name_columns(self, names: Sequence[Any], places: Sequence[int] | None = None) -> None:
-        """Write names upright below columns, as many as have room."""
-        ax = self.ax
-        every = np.arange(len(names)) if places is None else np.asarray(places)
-        room = float(self.figure.get_figwidth()) * float(ax.get_position().width) * 72
-        low, high = sorted(ax.get_xlim())
-        step = max(int(np.ceil(1.2 * self.font_size * (high - low) / room)), 1)
-        shown = every[::step] if len(every) > 1 else every
-        labels = [shortened(str(names[i]), 22) for i in range(0, len(names), step)]
-        ax.set_xticks(shown, labels=labels, rotation=90, fontsize=self.font_size, parse_math=False)
-        ax.tick_params(axis="x", length=0)
+    def name_columns(self, names: Sequence[Any]) -> None:
+        """Write names below columns 0, 1, …: level where they fit, else upright, some left out."""
+        labels = [shortened(str(name), UPRIGHT) for name in names]
+        letters = self._letters(1 - NAMES - 0.2) / max(len(labels), 1)
+        step = max(int(np.ceil(LINE / letters)), 1)
+        level = max(map(len, labels), default=0) + 1 <= letters
+        self.ax.set_xticks(
+            np.arange(len(labels))[::step],
+            labels=labels[::step],
+            rotation=0 if level else 90,
+            fontsize=self.font_size,
+            parse_math=False,
+        )
+        self.ax.tick_params(axis="x", length=0)
+
+    def _letters(self, share: float) -> int:
+        """Return how many letters fit into a share of the width, at least a few."""
+        return max(int(share * self.width * 72 / (LETTER * self.font_size)), 8)
 
     def say(self, *, x: str = "", y: str = "") -> None:
         """Label the axes."""
@@ -111,7 +125,10 @@ class Canvas:
 
     def colour_bar(self, image: Any, label: str, ticks: Sequence[float] | None = None) -> Any:
         """Draw the scale of a heat map."""
-        bar = self.figure.colorbar(image, ax=self.ax, ticks=ticks, shrink=0.9, pad=0.02, aspect=30)
+        shrink = min(0.9, 3.5 / float(self.figure.get_figheight()))
+        bar = self.figure.colorbar(
+            image, ax=self.ax, ticks=ticks, shrink=shrink, anchor=(0.0, 1.0), pad=0.02, aspect=25
+        )
         bar.set_label(label, fontsize=self.font_size)
         bar.ax.tick_params(labelsize=self.font_size)
         bar.outline.set_visible(False)
@@ -131,9 +148,8 @@ def shortened(name: str, n: int) -> str:
     name = " ".join(name.split()) or "␣"
     if len(name) <= n:
         return name
-    head = (n - 1 + 1) // 2
-    tail = n - 1 - head
-    return f"{name[:head]}…{name[len(name) - tail :] if tail else ''}"
+    tail = (n - 1) // 2
+    return f"{name[: n - 1 - tail]}…{name[len(name) - tail :]}"
 
 
 def _font_size(width: float) -> float:

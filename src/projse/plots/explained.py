@@ -100,13 +100,12 @@ class ExplainedDisplay:
         self.figure_ = canvas.figure
         values = np.vstack([self.explained, np.sum(self.explained, axis=0)])
         self.image_ = heat_map(ax, values, PowerNorm(0.5, 0.0, 1.0))
-        self.image_.get_cmap().set_bad("white")
         ax.axhline(k - 0.5, color="white", linewidth=3)
         canvas.name_rows([*self.names, "all picks"])
         ax.get_yticklabels()[-1].set_fontweight("bold")
         canvas.name_columns(self.output_names)
         canvas.say(x="output")
-        ticks = [0.0, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0]
+        ticks = [0.0, 0.01, 0.1, 0.25, 0.5, 1.0]
         self.colorbar_ = canvas.colour_bar(self.image_, "R² that a pick adds", ticks)
         self.colorbar_.ax.set_yticklabels([f"{tick:g}" for tick in ticks])
         room = 0.4 * canvas.width * 72 > 2.6 * canvas.font_size * q

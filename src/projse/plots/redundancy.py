@@ -98,7 +98,7 @@ class RedundancyDisplay:
         ax = self.ax_ = canvas.ax
         self.figure_ = canvas.figure
         self.image_ = heat_map(ax, np.abs(self.correlations), Normalize(0.0, 1.0))
-        canvas.name_rows([f"{i}  {name}" for i, name in enumerate(canvas.fit(self.names), 1)])
+        canvas.name_rows(self.names, ranked=True)
         canvas.name_columns([*map(str, range(1, k + 1)), *self.stand_ins])
         if len(self.stand_ins):
             ax.axvline(k - 0.5, color="white", linewidth=3)

@@ -119,7 +119,7 @@ class SelectionDisplay:
             ax.axhline(place - 0.5, color=GREY, linewidth=0.6, linestyle=":", zorder=1)
             for place in _ends(np.asarray(self.rounds))
         ]
-        canvas.name_rows([f"{i}  {name}" for i, name in enumerate(canvas.fit(self.names), 1)])
+        canvas.name_rows(self.names, ranked=True)
         ax.set_ylim(n - 0.4, -0.6)
         ax.set_xlim(0, 1.02 * max(float(np.max(self.scores, initial=0.0)), 1e-12))
         canvas.say(x="score")
@@ -130,7 +130,14 @@ class SelectionDisplay:
         if not included.all() and n:
             self.bars_.patches[int(np.argmax(~included))].set_label("score")
         if n:
-            canvas.legend(loc="lower right")
+            canvas.legend(
+                loc="lower right",
+                bbox_to_anchor=(1.0, 1.0),
+                ncols=3,
+                borderaxespad=0.2,
+                columnspacing=1.0,
+                handlelength=1.2,
+            )
         return self
 
 

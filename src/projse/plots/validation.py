@@ -96,7 +96,7 @@ class ValidationCurveDisplay:
             sizes=sizes,
             scores=np.reshape(results["mean_test_score"], shape),
             errors=np.reshape(results["standard_error"], shape),
-            labels=[_label(entry) for entry in entries],
+            labels=_labels(entries),
             chosen=(entries.index(estimator.best_params_), estimator.n_features_),
             score_name="held-out R²" if estimator.estimator is None else "held-out score",
         )
@@ -160,5 +160,12 @@ class ValidationCurveDisplay:
         return self
 
 
-def _label(params: dict[str, Any]) -> str:
-    return ", ".join(f"{name}={value!r}" for name, value in params.items()) or "as given"
+def _labels(entries: list[dict[str, Any]]) -> list[str]:
+    """Tell entries by what differs between them."""
+    names = list(dict.fromkeys(name for entry in entries for name in entry))
+    told = [name for name in names if len({repr(entry.get(name)) for entry in entries}) > 1]
+    labels = []
+    for entry in entries:
+        differing = [f"{name}={entry[name]}" for name in told if name in entry]
+        labels.append(", ".join(differing) or "mean of the folds")
+    return labels
