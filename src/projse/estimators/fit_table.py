@@ -76,11 +76,12 @@ class FitTableMixin(FitMomentsMixin):
         progress = FitProgress(self, X, y)
         if table.fits or n_covariates or callable(self.kernel) or self.solver == "qr":
             outcome = self._task(targets.Y is None).on_rows(
-                table.rows(), n_covariates=n_covariates, phase=progress.phase
+                table.rows(), n_covariates=n_covariates, keep=True, phase=progress.phase
             )
         else:
             outcome = self._on_slices(table, progress)
         self._keep_moments(None if n_covariates else outcome.moments)
+        self._keep_picked(outcome, table.targets)
         self._store(outcome)
         progress.end()
         return self
@@ -94,7 +95,7 @@ class FitTableMixin(FitMomentsMixin):
             total = total + moments_of(rows, with_xx=True, **options)
         assert isinstance(total, Moments)
         progress.phase("picks")
-        return self._task(total.one_view).on_moments(total)
+        return self._task(total.one_view).on_moments(total, keep=True)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -41,8 +41,10 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         check_is_fitted(self, "support_")
         if hasattr(self, "variables_"):
             return np.array(self.variables_.names, dtype=object)
+        view = getattr(self, "_view", "X").lower()
         return np.asarray(
-            self._feature_names() or [f"x{j}" for j in range(self.n_features_in_)], dtype=object
+            self._feature_names() or [f"{view}{j}" for j in range(self.n_features_in_)],
+            dtype=object,
         )
 
     def _remember_variables(self, variables: Variables | None) -> None:

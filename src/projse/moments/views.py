@@ -53,10 +53,11 @@ def swapped(moments: Moments) -> Moments:
 
 def restricted(moments: Moments, x: Array, y: Array | None = None) -> Moments:
     """Keep some candidates, and some references (None: all), in the order given."""
+    fewer = with_columns(moments, "x", x)
     if moments.y_mean is not None:
-        moments = replace(moments, yx=centred_yx(moments))
+        fewer = replace(fewer, yx=centred_yx(fewer))
     fewer = replace(
-        with_columns(moments, "x", x),
+        fewer,
         feature_names=_some(moments.feature_names, x),
         x_variables=None if moments.x_variables is None else moments.x_variables.restricted(x),
     )

@@ -38,6 +38,7 @@ from projse.parameters import plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
 from projse.search.doubts import doubts
 from projse.search.named_variables import NamedVariables, refuse_kernel
+from projse.search.picked import Part, Picked, gather
 from projse.search.products import ProductsNeeded, reference_columns
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import degrees_of_freedom
@@ -54,6 +55,7 @@ class Outcome:
 
     ``few_rows`` are the picks, but for those included, that one or two of ``n_rows`` rows make up.
     ``variables`` tell which columns make up a candidate; None: each is one.
+    ``picked`` is there where it was asked for.
     """
 
     selection: Selection
@@ -63,6 +65,7 @@ class Outcome:
     n_rows: int = 0
     few_rows: tuple[int, ...] = ()
     variables: Variables | None = None
+    picked: Picked | None = None
 
     @property
     def lacks_products(self) -> bool:
@@ -267,21 +270,24 @@ class Task:
         *,
         n_covariates: int = 0,
         may_be_constant: bool = False,
+        keep: bool = False,
         phase: Callable[[str], Progress | None] = lambda name: None,
     ) -> Outcome:
         """Select from rows in memory; ``phase`` begins a step and returns what follows it.
 
         Where all candidates or all references are constant, that is an error, or nothing is
-        selected if they ``may_be_constant``.
+        selected if they ``may_be_constant``. With ``keep``, what may be asked for later is kept.
         """
         if rows.x_variables is not None and self.encoded is None:
             options: Any = {"n_covariates": n_covariates, "may_be_constant": may_be_constant}
             bases = bases_of_rows(rows, self.min_frequency)
-            return self.of_columns(rows.x_variables, bases).on_rows(rows, phase=phase, **options)
+            task = self.of_columns(rows.x_variables, bases)
+            return task.on_rows(rows, keep=keep, phase=phase, **options)
         route = self.route(rows, n_covariates=n_covariates, progress=phase("rows"))
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         n_rows = int(np.count_nonzero(w))
         plan = self.complete(float(w.sum()), n_rows, route.spectrum)
+        plan = replace(plan, keeps_rows=keep and _makes_rows(route))
         constant = self._constant(route.gram, refuse=not may_be_constant)
         gram = self.by_variables(route.gram)
         selection = select(gram, plan, phase("picks"))
@@ -289,7 +295,9 @@ class Task:
             self._refuse_silence(selection)
         doubts = self._doubts(selection, n_rows)
         few = _few_rows(selection, gram)
-        return Outcome(selection, plan, route.moments, doubts, n_rows, few, self.variables)
+        parts = self._parts_of(selection)
+        picked = gather(route, selection, plan, self.spec, parts, n_covariates) if keep else None
+        return Outcome(selection, plan, route.moments, doubts, n_rows, few, self.variables, picked)
 
     def on_moments(
         self,
@@ -298,6 +306,7 @@ class Task:
         cross: Cross | None = None,
         provisional: bool = False,
         may_be_constant: bool = False,
+        keep: bool = False,
     ) -> Outcome:
         """Select from moments.
 
@@ -310,22 +319,23 @@ class Task:
         provisional : bool
             More rows will follow: columns that are constant so far are no error, nor are too few
             rows for p-values.
-        may_be_constant : bool
+        may_be_constant, keep : bool
             As in :meth:`on_rows`.
         """
         if moments.x_variables is not None and self.encoded is None:
             bases = bases_of_moments(moments, self.min_frequency)
             task = self.of_columns(moments.x_variables, bases)
             moments = combined_references(moments)
-            return task.on_moments(
-                moments, cross=cross, provisional=provisional, may_be_constant=may_be_constant
-            )
+            options: Any = {"provisional": provisional, "may_be_constant": may_be_constant}
+            return task.on_moments(moments, cross=cross, keep=keep, **options)
         if moments.xx is None and (cross is None or self.products.all_needed):
             self._refuse_lack(moments)
         gram = from_moments(
             moments, self.spec, cross=cross, whole_reference=self._needs_whole_reference
         )
+        route = Route(gram, moments, moments)
         plan = self.complete(moments.sum_weights, moments.n_samples, None)
+        plan = replace(plan, keeps_rows=keep and _makes_rows(route))
         constant = self._constant(gram, refuse=not (provisional or may_be_constant))
         gram = self.by_variables(gram)
         selection = select(gram, plan)
@@ -333,7 +343,17 @@ class Task:
             self._refuse_silence(selection)
         doubts = self._doubts(selection, moments.n_samples)
         few = _few_rows(selection, gram)
-        return Outcome(selection, plan, moments, doubts, moments.n_samples, few, self.variables)
+        picked = (
+            gather(route, selection, plan, self.spec, self._parts_of(selection)) if keep else None
+        )
+        n_rows = moments.n_samples
+        return Outcome(selection, plan, moments, doubts, n_rows, few, self.variables, picked)
+
+    def _parts_of(self, selection: Selection) -> list[Part] | None:
+        """Return the columns of each pick, and what makes its space of them; None: one column."""
+        if self.parts is None or not self.is_grouped:
+            return None
+        return [(self.parts.columns_of(v), self.bases.get(v)) for v in selection.indices]
 
     def _doubts(self, selection: Selection, n_rows: int) -> tuple[str, ...]:
         linear, center = self.spec.is_linear, self.spec.center
@@ -377,6 +397,11 @@ class Task:
                 "explain."
             )
         return no_x or no_y
+
+
+def _makes_rows(route: Route) -> bool:
+    """Whether rows of ``K_XX`` are made as they are asked for, and cost something."""
+    return route.behind is not None and route.behind.xx is None
 
 
 def _few_rows(selection: Selection, gram: FeatureGram) -> tuple[int, ...]:
