@@ -44,6 +44,7 @@ from projse.cli.options import (
     option,
 )
 from projse.cli.read import Reading, moments_files
+from projse.cli.write import Destinations
 from projse.estimators.paper import PAPER
 from projse.moments.options import SourceOptions
 
@@ -157,6 +158,14 @@ def select(
     csv_to: Annotated[
         str | None, option("--csv", metavar="FILE", help="Write CSV; - for standard output.")
     ] = None,
+    report_to: Annotated[
+        str | None,
+        option(
+            "--report",
+            metavar="FILE",
+            help="Write an HTML page to look at in a browser; - for standard output.",
+        ),
+    ] = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -166,8 +175,10 @@ def select(
     DATA may also be files that 'projse moments' wrote.
     """
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        if json_to == csv_to == "-":
-            raise typer.BadParameter("--json and --csv cannot both go to standard output.")
+        destinations = Destinations(json_to, csv_to, report_to)
+        if len(destinations.to_stdout) > 1:
+            both = " and ".join(destinations.to_stdout)
+            raise typer.BadParameter(f"{both} cannot both go to standard output.")
         reading = _reading_of(context)
         if not (targets or class_target or one_view or moments_files(data)):
             raise typer.BadParameter(
@@ -192,7 +203,7 @@ def select(
             **parameters,
             **{name: value for name, value in given.items() if value is not None},
         }
-        _cli_select.select(reading, parameters, json_to, csv_to)
+        _cli_select.select(reading, parameters, destinations)
 
 
 @moments_app.command()

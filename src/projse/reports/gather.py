@@ -1,0 +1,327 @@
+"""Gather what a report shows from fitted selectors: plain numbers and text, ready for JSON."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.projse import ProjSe
+from projse.estimators.stability import StabilityProjSe
+from projse.exceptions import ProductsMissingError
+from projse.reports.checks import CLOSE, TIE, checks
+from projse.reports.fingerprint import (
+    in_python,
+    moments_hash,
+    names_hash,
+    parameters,
+    versions,
+)
+
+Array = NDArray[Any]
+
+STAND_INS = 3
+"""Stand-ins that are shown for a pick."""
+
+EXPLAINED_CELLS = 100_000
+"""Picks times outputs of the map; of more, the outputs that are explained best."""
+
+FREQUENCIES = 100
+"""Variables whose selection frequency is shown, the most frequent."""
+
+
+def gather(
+    selector: Any,
+    *,
+    cv: Any = None,
+    stability: Any = None,
+    command: str | None = None,
+    notes: tuple[str, ...] = (),
+) -> dict[str, Any]:
+    """Return everything that the page shows.
+
+    Parameters
+    ----------
+    selector : ProjSe, or ProjSeCV
+        Fitted.
+    cv : ProjSeCV or None
+    stability : StabilityProjSe or None
+    command : str or None
+        The command line that this came from.
+    notes : tuple of str
+        Warnings of the fit.
+
+    Returns
+    -------
+    dict
+        Of str, int, float, bool, None, and lists and dicts of them; no NaN.
+    """
+    given = selector
+    if isinstance(selector, ProjSeCV):
+        check_is_fitted(selector)
+        selector, cv = selector.selector_, selector if cv is None else cv
+    _refuse_others(selector, cv, stability)
+    moments = getattr(selector, "moments_", None)
+    names = names_of(selector)
+    explained = _explained(selector, moments)
+    stand_ins = _stand_ins(selector)
+    return {
+        "made": datetime.now(UTC).isoformat(timespec="seconds"),
+        "summary": _summary(selector, moments, explained),
+        "picks": _picks(selector, names, stand_ins, stability),
+        "explained": explained,
+        "has_stand_ins": stand_ins is not None,
+        "checks": checks(selector, names, cv=cv, stability=stability),
+        "notes": list(dict.fromkeys(notes)),
+        "cv": None if cv is None else _curves(cv),
+        "stability": None if stability is None else _frequencies(stability, selector, names),
+        "repeat": {
+            "command": command,
+            "python": in_python(
+                selector=given, cv=None if cv is given else cv, stability=stability
+            ),
+            "parameters": parameters(selector),
+            "data": _data(selector, moments),
+            "versions": versions(),
+        },
+    }
+
+
+def names_of(selector: Any) -> list[str]:
+    """Return the names of all candidates, made up where X had none."""
+    given = getattr(selector, "feature_names_in_", None)
+    if given is None:
+        return [f"x{j}" for j in range(selector.n_features_in_)]
+    return [str(name) for name in given]
+
+
+def _refuse_others(selector: Any, cv: Any, stability: Any) -> None:
+    """Refuse what is no fitted selector of the kind, or is not about the same candidates."""
+    kinds = (("selector", selector, ProjSe), ("cv", cv, ProjSeCV))
+    for name, given, kind in (*kinds, ("stability", stability, StabilityProjSe)):
+        if given is None and name != "selector":
+            continue
+        if not isinstance(given, kind):
+            remedy = ""
+            if hasattr(given, "x_selector_"):
+                remedy = "; report its x_selector_ and its y_selector_ one by one"
+            elif isinstance(given, StabilityProjSe):
+                remedy = "; pass it as stability=, beside the selector fitted on all rows"
+            what = type(given).__name__
+            raise TypeError(f"{name} must be a fitted {kind.__name__}, not {what}{remedy}.")
+        check_is_fitted(given)
+        if given.n_features_in_ != selector.n_features_in_:
+            raise ValueError(
+                f"{name} was fitted on {given.n_features_in_} candidates, the selector on "
+                f"{selector.n_features_in_}; fit both on the same data."
+            )
+
+
+def _summary(selector: Any, moments: Any, explained: dict[str, Any] | None) -> dict[str, Any]:
+    kind = "outputs"
+    if moments is not None and moments.one_view:
+        kind = "one view"
+    elif moments is not None and moments.classes is not None:
+        kind = "classes"
+    mean = None
+    if explained is not None:
+        mean = explained["mean"]
+    return {
+        "n_picks": len(selector.selected_),
+        "n_candidates": int(selector.n_features_in_),
+        "n_outputs": None if moments is None else int(moments.n_y),
+        "n_rows": None if moments is None else int(moments.n_samples),
+        "kind": kind,
+        "rank": int(selector.reference_rank_),
+        "kernel": selector.kernel if isinstance(selector.kernel, str) else "callable",
+        "explained": mean,
+        "significance": selector.significance,
+    }
+
+
+def _picks(
+    selector: Any, names: list[str], stand_ins: list[list[dict[str, Any]]] | None, stability: Any
+) -> list[dict[str, Any]]:
+    """One record a pick, in the order of selection."""
+    columns = zip(
+        selector.selected_,
+        selector.scores_,
+        selector.correlations_,
+        selector.margins_,
+        selector.pvalues_,
+        selector.rounds_,
+        strict=True,
+    )
+    records = []
+    for place, (index, score, correlation, margin, pvalue, round_) in enumerate(columns):
+        included = round_ == 0
+        record = {
+            "rank": place + 1,
+            "name": names[index],
+            "index": int(index),
+            "score": number(score),
+            "correlation": number(correlation),
+            "margin": None if included else number(margin),
+            "pvalue": number(pvalue),
+            "round": int(round_),
+            "stand_ins": [] if stand_ins is None else stand_ins[place],
+            "flags": _flags(selector, margin, pvalue, included),
+        }
+        if stability is not None:
+            record["frequency"] = number(stability.selection_frequencies_[index])
+        records.append(record)
+    return records
+
+
+def _flags(selector: Any, margin: float, pvalue: float, included: bool) -> list[str]:
+    """Mark a pick with what is to be said of it in a word."""
+    if included:
+        return ["given"]
+    flags = []
+    if margin <= TIE:
+        flags.append("tie")
+    elif margin < CLOSE:
+        flags.append("close call")
+    if pvalue > selector.significance:
+        flags.append("may be chance")
+    return flags
+
+
+def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
+    """Return what each pick adds to each output, where that can be told."""
+    try:
+        values = np.nan_to_num(np.asarray(selector.explained_, dtype=np.float64))
+    except (AttributeError, ProductsMissingError):
+        return None
+    if not values.size:
+        return None
+    outputs = _output_names(moments, values.shape[1])
+    total = values.sum(axis=0)
+    best = np.argsort(-total, kind="stable")
+    kept = best[: max(1, EXPLAINED_CELLS // len(values))]
+    return {
+        "outputs": [outputs[j] for j in kept],
+        "values": [[number(v) for v in row] for row in values[:, kept]],
+        "total": [number(v) for v in total[kept]],
+        "n_outputs": values.shape[1],
+        "mean": number(total.mean()),
+        "along": [number(v) for v in values.mean(axis=1).cumsum()],
+    }
+
+
+def _output_names(moments: Any, n: int) -> list[str]:
+    """Names of the outputs; numbered where there are none."""
+    if moments is not None and moments.one_view and moments.feature_names is not None:
+        return list(moments.feature_names)
+    if moments is not None and moments.classes is not None:
+        return [str(label) for label in np.asarray(moments.classes).tolist()]
+    if moments is not None and moments.target_names is not None:
+        return list(moments.target_names)
+    return [f"y{j}" for j in range(n)]
+
+
+def _stand_ins(selector: Any) -> list[list[dict[str, Any]]] | None:
+    """Variables left out that are closest to each pick, where that can be told."""
+    try:
+        records = selector.stand_ins(STAND_INS)
+    except (AttributeError, ValueError):  # the products that this needs are not there
+        return None
+    place = {name: i for i, name in enumerate(selector.selected_names_)}
+    result: list[list[dict[str, Any]]] = [[] for _ in selector.selected_]
+    for record in records:
+        result[place[record["pick"]]].append(
+            {
+                "name": str(record["name"]),
+                "closeness": number(record["closeness"]),
+                "keeps": number(record["keeps"]),
+            }
+        )
+    return result
+
+
+def _curves(cv: Any) -> dict[str, Any]:
+    """Held-out scores by number of variables, a curve for each entry of the grid."""
+    results = cv.cv_results_
+    texts = [_as_text(params) for params in results["params"]]
+    curves: dict[str, list[dict[str, Any]]] = {text: [] for text in texts}
+    columns = (results["n_features"], results["mean_test_score"], results["standard_error"])
+    for text, n, mean, error in zip(texts, *columns, strict=True):
+        point = {"n": int(n), "mean": number(mean), "error": number(error)}
+        curves[text].append(point)
+    return {
+        "n_features": int(cv.n_features_),
+        "score": number(cv.best_score_),
+        "chosen": _as_text(cv.best_params_),
+        "predicts": cv.predicts_,
+        "rule": cv.rule,
+        "n_splits": int(cv.n_splits_),
+        "curves": [{"params": text, "points": points} for text, points in curves.items()],
+    }
+
+
+def _as_text(params: dict[str, Any]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in params.items()) or "as given"
+
+
+def _frequencies(stability: Any, selector: Any, names: list[str]) -> dict[str, Any]:
+    """Return selection frequencies with their intervals, and stability along the picks."""
+    frequencies = stability.selection_frequencies_
+    order = np.argsort(-frequencies, kind="stable")
+    order = order[frequencies[order] > 0][:FREQUENCIES]
+    n, level = int(stability.n_resamples), float(stability.confidence)
+    low, high = wilson_interval(frequencies[order], n, level)
+    return {
+        "index": number(stability.stability_),
+        "interval": [number(v) for v in stability.stability_interval_],
+        "confidence": level,
+        "threshold": float(stability.threshold),
+        "n_resamples": n,
+        "n_stable": len(stability.selected_),
+        "expected_false": number(stability.expected_false_),
+        "path": [number(v) for v in stability.stability_path_],
+        "n_seen": int((frequencies > 0).sum()),
+        "frequencies": [
+            {
+                "name": names[j],
+                "frequency": number(frequencies[j]),
+                "low": number(below),
+                "high": number(above),
+                "picked": bool(selector.support_[j]),
+            }
+            for j, below, above in zip(order, low, high, strict=True)
+        ],
+    }
+
+
+def wilson_interval(shares: Array, n: int, confidence: float) -> tuple[Array, Array]:
+    """Return Wilson's interval of shares of n draws."""
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + confidence / 2))
+    centre = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
+    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
+
+
+def _data(selector: Any, moments: Any) -> dict[str, Any]:
+    """Return marks to tell the data by."""
+    features = getattr(selector, "feature_names_in_", None)
+    targets = None if moments is None else moments.target_names
+    if moments is not None and moments.classes is not None:
+        targets = _output_names(moments, moments.n_y)
+    return {
+        "names": names_hash(
+            None if features is None else list(map(str, features)),
+            None if targets is None else list(targets),
+        ),
+        "moments": None if moments is None else moments_hash(moments),
+    }
+
+
+def number(value: Any) -> float | None:
+    """Return a number of six digits for JSON, or None where it is not finite."""
+    return float(f"{float(value):.6g}") if np.isfinite(value) else None
