@@ -17,6 +17,7 @@ from projse.estimators.given_moments import load_given
 from projse.estimators.held_out_choice import choose, predicts, standard_error
 from projse.estimators.ordered_rows import some_columns, warn_if_ordered
 from projse.estimators.projse import ProjSe
+from projse.estimators.results import OfSelectorMixin
 from projse.estimators.selector import RowSelector
 from projse.estimators.tuning_grid import tuning_grid
 from projse.exceptions import NothingPredictsWarning
@@ -35,7 +36,7 @@ FOLD_BYTES = 1 << 30
 """Beyond this, products of the candidates for all folds are not kept; folds then hold rows."""
 
 
-class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
+class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[misc]
     """Choose the number of variables, and parameters of the selection, by cross-validation.
 
     The rows are summed once, fold by fold; what is left when a fold is held out is a sum of the
@@ -88,7 +89,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         ``std_test_score``, ``standard_error`` and ``split{i}_test_score``.
     selector_ : ProjSe
         The choice, fitted on all rows.
-    selected_, scores_ : ndarray
+    selected_, scores_, selected_names_, explained_, output_names_ : ndarray
         Of ``selector_``.
     support_ : ndarray of bool of shape (n_features_in_,)
     n_splits_ : int

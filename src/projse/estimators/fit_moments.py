@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
+from projse.estimators.results import ResultsMixin
 from projse.estimators.selector import RowSelector
 from projse.exceptions import (
     ProductsMissingError,
@@ -29,7 +30,7 @@ from projse.warn import warn_caller
 Array = NDArray[Any]
 
 
-class FitMomentsMixin(RowSelector):
+class FitMomentsMixin(ResultsMixin, RowSelector):
     """Adds ``fit_moments`` to an estimator that has the parameters of ``ProjSe``."""
 
     n_features_to_select: int | float | str | None
@@ -80,8 +81,9 @@ class FitMomentsMixin(RowSelector):
         self, moments: Moments, *, quiet: bool = False, cross: Cross | None = None
     ) -> None:
         """Select from moments of columns that are remembered."""
-        outcome = self._task(moments.one_view).on_moments(moments, cross=cross)
+        outcome = self._task(moments.one_view).on_moments(moments, cross=cross, keep=True)
         self._keep_moments(moments)
+        self._keep_picked(outcome, moments)
         self._store(outcome, quiet=quiet)
 
     def _first_batch(
@@ -100,7 +102,7 @@ class FitMomentsMixin(RowSelector):
         """Add moments to those seen so far, and select anew."""
         total = self.moments_ + batch if hasattr(self, "moments_") else batch
         warn_many_classes(total.classes, total.n_samples, self.target_type, y)
-        outcome = self._task(total.one_view).on_moments(total, provisional=True)
+        outcome = self._task(total.one_view).on_moments(total, provisional=True, keep=True)
         # As many directions as the rows can tell apart, and fewer than references: more may come.
         rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_y
         if outcome.lacks_products and not rank_may_grow:
@@ -111,13 +113,15 @@ class FitMomentsMixin(RowSelector):
                 "with_xx=True for fit_moments, or use exhausted='stop'."
             )
         self._keep_moments(total)
+        self._keep_picked(outcome, total)
         self._store(outcome, quiet=True)
 
     def _fit_rows(self, rows: Rows) -> None:
         """Select from rows that were checked before, quietly."""
         remember_columns(self, rows.X.shape[1], rows.feature_names)
-        outcome = self._task(rows.Y is None).on_rows(rows)
+        outcome = self._task(rows.Y is None).on_rows(rows, keep=True)
         self._keep_moments(outcome.moments)
+        self._keep_picked(outcome, rows)
         self._store(outcome, quiet=True)
 
     def _warn_few_rows(self, few: tuple[int, ...], n_rows: int) -> None:

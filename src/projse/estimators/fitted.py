@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
+PRIVATE = ("_picked",)
+"""Fitted attributes that are nobody's business."""
+
 
 def fitted_attributes(estimator: Any) -> dict[str, Any]:
-    """Return the fitted attributes of an estimator, those that end in an underscore."""
+    """Return the fitted attributes of an estimator: those that end in an underscore, and ours."""
     return {
         name: value
         for name, value in vars(estimator).items()
-        if name.endswith("_") and not name.startswith("_")
+        if name in PRIVATE or (name.endswith("_") and not name.startswith("_"))
     }
 
 

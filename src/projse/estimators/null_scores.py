@@ -131,7 +131,7 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
         rare = route.gram.rare_references
         if spectrum is not None:
             # A basis of permuted references is the permuted basis.
-            rows, spectrum = orthonormal_reference(rows, center=task.spec.center)
+            rows, spectrum, _ = orthonormal_reference(rows, center=task.spec.center)
             n_y, n_samples = rows.Y.shape[1], rows.n_samples
             with_xx = task.products.are_summed(n_y, IN_MEMORY, n_samples)
             moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)

@@ -145,6 +145,16 @@ class ProjSe(
     moments_ : Moments
         What the rows came down to. Not there for callable kernels and for references that were
         factored themselves (fewer rows than references, or ``solver="qr"``).
+    selected_names_ : ndarray of str of shape (n_selected,)
+        Names of the picks, in the order of selection; x0, x1, … where X has none.
+    explained_ : ndarray of shape (n_selected, n_outputs)
+        R² that each pick adds to those before it, by least squares, for each output: a column adds
+        up to the R² of all picks. Given the covariates, where there are any. For class labels an
+        output is the indicator of a class; in one view the outputs are the candidates. The same
+        linear R² with every kernel. NaN for an output that is constant. Where a fit had no need of
+        the products of its picks and they are many, an AttributeError says how to get them.
+    output_names_ : ndarray of str of shape (n_outputs,)
+        Columns of ``explained_``: names of columns, class labels, or y0, y1, ….
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Where X has names.
@@ -260,12 +270,14 @@ class ProjSe(
                 raise ValueError(
                     "Only one sample has a non-zero weight in sample_weight; centring needs two."
                 )
+            given = rows
             rows, n_covariates = append_covariates(rows, covariates, self.center)
             progress = FitProgress(self, rows.X, y)
             outcome = self._task(rows.Y is None).on_rows(
-                rows, n_covariates=n_covariates, phase=progress.phase
+                rows, n_covariates=n_covariates, keep=True, phase=progress.phase
             )
             self._keep_moments(None if n_covariates else outcome.moments)
+            self._keep_picked(outcome, given)
             self._store(outcome)
             progress.end()
         return self

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.frequencies import FrequenciesMixin
 from projse.estimators.given_moments import load_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
@@ -48,7 +49,7 @@ STACK_BYTES = 1 << 29
 """Moments of the blocks of ``blocks="auto"`` take at most about this much."""
 
 
-class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
+class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ignore[misc]
     """Select on many resamples of the rows, and see which variables come back.
 
     Moments add up: the rows are summed once, in blocks, a resample is a sum of blocks, and a
@@ -84,6 +85,8 @@ class StabilityProjSe(RowSelector, BaseEstimator):  # type: ignore[misc]
         Share of the resamples that select the variable.
     selected_ : ndarray of int
         The stable set: variables with at least the frequency ``threshold``, most frequent first.
+    selected_names_ : ndarray of str
+        Their names; x0, x1, … where X has none.
     support_ : ndarray of bool of shape (n_features_in_,)
     stability_ : float
         Nogueira's index of the selected sets: 1 when all are equal, about 0 when they are random.

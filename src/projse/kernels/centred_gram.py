@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import ENTRY_ROUNDING, FeatureGram, tiles
+from projse.kernels.linear_gram import LinearGram
 
 Array = NDArray[Any]
 
@@ -47,6 +48,10 @@ class CentredGram(FeatureGram):
         self._uy = 1 / np.sqrt(y_norms[self._live_y])
         self._ux = 1 / np.sqrt(np.where(self.alive, x_norms, 1.0))
         self.yy = yy[np.ix_(self._live_y, self._live_y)] * self._uy[:, None] * self._uy
+
+    @property
+    def linear(self) -> LinearGram | None:
+        return self.inner.linear
 
     def block(self, columns: Any) -> Array:
         block = self.inner.block(columns)

@@ -45,6 +45,10 @@ class ElementwiseGram(FeatureGram):
         np.fill_diagonal(self.yy, 1.0)
 
     @property
+    def linear(self) -> LinearGram:
+        return self.gram
+
+    @property
     def x_amplification(self) -> Array:
         return self.kernel.amplification(self._gx)
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from projse.kernels.linear_gram import LinearGram
 
 Array = NDArray[Any]
 
@@ -30,6 +33,11 @@ class FeatureGram(ABC):
     alive: NDArray[np.bool_]
     noise: float
     eps: float
+
+    @property
+    def linear(self) -> LinearGram | None:
+        """Inner products that the kernel was applied to; None where it saw the columns."""
+        return None
 
     @property
     def x_amplification(self) -> Array:

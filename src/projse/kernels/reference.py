@@ -29,7 +29,7 @@ from projse.sources.rows import (
 Array = NDArray[Any]
 
 
-def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
+def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array, Array]:
     """Replace the references by orthonormal columns that span the same space.
 
     Parameters
@@ -45,6 +45,8 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
         Without rows of weight 0, with references of shape (m, r).
     values : ndarray of shape (r,)
         Singular values of the normalised references, which ridge, rank and tol go by.
+    loadings : ndarray of shape (q, r)
+        The references of unit norm are the basis times its transpose; zeros for constant ones.
 
     Notes
     -----
@@ -96,7 +98,9 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array]:
     if root is not None:
         U = U / root
     basis_rows = replace(rows, Y=np.ascontiguousarray(U), target_names=None, classes=None)
-    return basis_rows, values[known]
+    loadings = np.zeros((len(live), int(known.sum())))
+    loadings[live] = (V[known] * values[known][:, None]).T
+    return basis_rows, values[known], loadings
 
 
 def _lengths(Y: Array, weight: Array | None) -> Array:

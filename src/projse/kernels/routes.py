@@ -59,14 +59,30 @@ class KernelSpec:
 
 @dataclass
 class Route:
-    """Kernel matrices, and the moments they come from.
+    """Kernel matrices, and the moments that stand for the rows.
 
-    ``spectrum`` holds the singular values of Y where an orthonormal basis took its place.
+    Attributes
+    ----------
+    gram : FeatureGram
+    moments : Moments or None
+        Of the rows, to be handed on.
+    behind : Moments or None
+        What the kernel matrices were made of: the same, but for columns that were rescaled, and
+        for an orthonormal basis in the place of the references.
+    rows : Rows or None
+        What those were summed from.
+    spectrum : ndarray of shape (r,) or None
+        Singular values of the references, where an orthonormal basis took their place.
+    loadings : ndarray of shape (n_y, r) or None
+        References of unit norm in terms of that basis.
     """
 
     gram: FeatureGram
     moments: Moments | None
+    behind: Moments | None = None
+    rows: Rows | None = None
     spectrum: Array | None = None
+    loadings: Array | None = None
 
 
 def from_moments(
@@ -152,7 +168,8 @@ def _route(
     if callable(spec.kernel):
         if whole_reference:
             _refuse_wide_reference(p)
-        return Route(_callable_gram(rows, spec, whole_reference, n_covariates), None)
+        gram: FeatureGram = _callable_gram(rows, spec, whole_reference, n_covariates)
+        return Route(gram, None, rows=rows)
     options: Any = {"n_jobs": n_jobs, "batch_size": batch_size, "progress": progress}
 
     can_qr = spec.is_linear and not n_covariates and (not one_view or whole_reference)
@@ -168,11 +185,11 @@ def _route(
     if whole_reference:
         _refuse_wide_reference(min(m, p) if by_qr else p)
     if by_qr:
-        basis, spectrum = orthonormal_reference(rows, center=spec.center)
+        basis, *factors = orthonormal_reference(rows, center=spec.center)
         rare = references_on_few_rows(rows, spec.center)
         moments = moments_of(basis, **options)
         gram = from_moments(moments, spec, rows=basis, rare_references=rare)
-        return Route(gram, None, spectrum)
+        return Route(gram, None, moments, basis, *factors)
 
     moments = moments_of(rows, with_xx=with_xx or whole_reference, **options)
     if (
@@ -181,11 +198,11 @@ def _route(
         and dense_reference
         and gram_loses_directions(rows, moments, spec.center)
     ):
-        basis, spectrum = orthonormal_reference(rows, center=spec.center)
+        basis, *factors = orthonormal_reference(rows, center=spec.center)
         through_basis = moments_of(basis, **options)
         rare = references_on_few_rows(moments, spec.center)
         gram = from_moments(through_basis, spec, rows=basis, rare_references=rare)
-        return Route(gram, moments, spectrum)
+        return Route(gram, moments, through_basis, basis, *factors)
     gram = from_moments(
         moments,
         spec,
@@ -193,7 +210,7 @@ def _route(
         whole_reference=whole_reference,
         n_covariates=n_covariates,
     )
-    return Route(gram, moments)
+    return Route(gram, moments, moments, rows)
 
 
 def _refuse_wide_reference(n: int) -> None:

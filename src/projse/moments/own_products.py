@@ -84,6 +84,26 @@ def own_products(rows: Rows, moments: Moments) -> Callable[[Array], Array]:
     return cross
 
 
+def products_among(rows: Rows, moments: Moments, indices: Array) -> Array:
+    """Return the products of some candidates with each other, of rows in memory.
+
+    Costs ``m k²`` multiplications and a look at k columns; shape (k, k).
+    """
+    x_mean = moments.x_mean[indices]
+    if rows.is_sparse:
+        data = rows.counted()
+        some = data.X[:, indices]
+        return centred_cross(some, some, x_mean, x_mean, data.weight, moments.sum_weights)
+    total = np.zeros((len(indices), len(indices)))
+    for part in _slices(rows, len(indices)):
+        some = np.subtract(rows.X[part][:, indices], x_mean, dtype=np.float64)
+        if rows.weight is not None:
+            counted = rows.weight[part] > 0
+            some = some[counted] * np.sqrt(rows.weight[part][counted])[:, None]
+        total += some.T @ some
+    return total
+
+
 def _slices(rows: Rows, n_columns: int) -> list[slice]:
     """Cut rows so that a copy of some columns of a slice stays small."""
     if hasattr(rows.X, "block_rows"):

@@ -68,7 +68,8 @@ def restricted(moments: Moments, x: Array, y: Array | None = None) -> Moments:
     )
     if moments.y_mean is None:
         return fewer
-    fewer = replace(fewer, yx=centred_yx(moments)[:, x])
+    fewer = replace(fewer, yx=moments.yx[:, x])
+    fewer = replace(fewer, yx=centred_yx(fewer))
     if y is None:
         return fewer
     assert moments.yy is not None

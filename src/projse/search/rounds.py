@@ -61,6 +61,8 @@ class Plan:
         Stop at the first p-value above this.
     tie_order : ndarray of int of shape (n_x,) or None
         Among tied candidates the one with the lowest number here wins; None: the lowest index.
+    keeps_rows : bool
+        Whether the selection hands out the rows of ``K_XX`` that it asked for.
     """
 
     n_features: int | None
@@ -80,6 +82,7 @@ class Plan:
     degrees: float = float("nan")
     significance: float | None = None
     tie_order: Array | None = None
+    keeps_rows: bool = False
 
     @property
     def needs_factor(self) -> bool:
@@ -108,6 +111,7 @@ class Selection:
 
     ``reference_rank`` is that of the references once covariates, of dimension ``n_conditioned``,
     are taken out. ``all_tied``: the first pick that was free scored no more than any other.
+    ``x_rows`` are those rows of ``K_XX`` of picks that the search asked for, if they are kept.
     """
 
     indices: list[int] = field(default_factory=list)
@@ -120,6 +124,7 @@ class Selection:
     n_conditioned: int = 0
     stopped: str = ""
     all_tied: bool = False
+    x_rows: dict[int, Array] = field(default_factory=dict)
 
     def add(self, pick: Pick, pvalue: float, round_number: int) -> None:
         """Record a pick."""
@@ -141,7 +146,7 @@ class ReferenceSpace:
         n_picks = plan.n_features
         if n_picks is None:
             n_picks = (gram.n_x if plan.one_view else gram.n_y) + len(plan.include)
-        self.shortlist = Shortlist(gram, n_picks, eligible)
+        self.shortlist = Shortlist(gram, n_picks, eligible, keeps=plan.keeps_rows)
         self.conditioning = Conditioning(gram, self.shortlist)
         # One view needs no factor of its own Gram matrix: its search is pivoted Cholesky.
         self.by_cholesky = plan.one_view and not plan.needs_factor
@@ -195,7 +200,9 @@ class ReferenceSpace:
         )
         return deflation, kept.rank
 
-    def condition_from_the_start(self, indices: Array, scores: Callable[[], Array]) -> None:
+    def condition_from_the_start(
+        self, indices: Array, scores: Callable[[], Array] | None = None
+    ) -> None:
         """Condition on candidates that come first; ``scores`` tell what may follow them.
 
         The ridge stays in proportion to what is left of the references: else, where these
@@ -250,6 +257,19 @@ def select(
     eligible[plan.exclude] = False
     space = ReferenceSpace(gram, plan, eligible)
     selection = Selection()
+    _search(space, eligible, selection, progress)
+    selection.x_rows = space.shortlist.kept(selection.indices)
+    return selection
+
+
+def _search(
+    space: ReferenceSpace,
+    eligible: NDArray[np.bool_],
+    selection: Selection,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    """Add picks to the selection until it has as many as are wanted, or nothing is left."""
+    gram, plan = space.gram, space.plan
     deflation, rank = space.open()
     selection.reference_rank = rank
     selection.n_conditioned = space.conditioning.rank
@@ -268,7 +288,7 @@ def select(
 
     if plan.is_soft:
         select_softly(space, deflation, rank, eligible, wanted, selection, progress)
-        return selection
+        return
     round_number = 0
     pending: list[int] = []
     looked_once = False
@@ -295,7 +315,7 @@ def select(
                     if second_look:
                         break
                     selection.stopped = unconvinced(pvalue)
-                    return selection
+                    return
                 looked_once = False
             selection.add(pick, pvalue, round_number)
             pending.append(pick.index)
@@ -318,4 +338,3 @@ def select(
             space.conditioning.extend(np.asarray(pending, dtype=np.intp), deflation.opening_scores)
             pending = []
         deflation, rank = space.open()
-    return selection

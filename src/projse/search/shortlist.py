@@ -39,10 +39,20 @@ class Shortlist:
         How many candidates may be conditioned on.
     eligible : ndarray of bool of shape (n_x,)
         Which candidates may still be picked; the search keeps it up to date.
+    keeps : bool
+        Whether rows that were asked for can be had again: see :meth:`kept`.
     """
 
-    def __init__(self, gram: FeatureGram, n_picks: int, eligible: NDArray[np.bool_]) -> None:
+    def __init__(
+        self,
+        gram: FeatureGram,
+        n_picks: int,
+        eligible: NDArray[np.bool_],
+        *,
+        keeps: bool = False,
+    ) -> None:
         self.eligible = eligible
+        self._asked: dict[int, Array] | None = {} if keeps else None
         self.n_fills = 0
         self._gram = gram
         self._size = shortlist_size(n_picks, gram.far_x_rows)
@@ -54,10 +64,21 @@ class Shortlist:
         ``scores`` tell which others may be wanted next; they are asked for where a row is missing.
         """
         if self._gram.narrow_x_rows:
-            return self._gram.x_rows(wanted)
-        if any(j not in self._rows for j in wanted.tolist()):
-            self._fill(wanted, None if scores is None else scores())
-        return np.array([self._rows[j] for j in wanted.tolist()])
+            rows = self._gram.x_rows(wanted)
+        else:
+            if any(j not in self._rows for j in wanted.tolist()):
+                self._fill(wanted, None if scores is None else scores())
+            rows = np.array([self._rows[j] for j in wanted.tolist()])
+        if self._asked is not None:
+            self._asked.update(
+                (j, row.copy()) for j, row in zip(wanted.tolist(), rows, strict=True)
+            )
+        return rows
+
+    def kept(self, picks: list[int]) -> dict[int, Array]:
+        """Return the rows of those picks that were asked for."""
+        asked = self._asked or {}
+        return {j: asked[j] for j in picks if j in asked}
 
     def is_on_few_rows(self, j: int, scores: Callable[[], Array]) -> bool:
         """Tell whether one or two rows make up a candidate, as far as that can be known."""

@@ -23,6 +23,7 @@ from projse.moments.sums import Moments
 from projse.parameters import column_indices, is_whole, plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
 from projse.search.doubts import doubts
+from projse.search.picked import Picked, gather
 from projse.search.products import ProductsNeeded, reference_columns
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import degrees_of_freedom
@@ -36,6 +37,7 @@ class Outcome:
     """Picks, the plan that led to them, the moments that they come from, and doubts about them.
 
     ``few_rows`` are the picks, but for those included, that one or two of ``n_rows`` rows make up.
+    ``picked`` is there where it was asked for.
     """
 
     selection: Selection
@@ -44,6 +46,7 @@ class Outcome:
     doubts: tuple[str, ...] = ()
     n_rows: int = 0
     few_rows: tuple[int, ...] = ()
+    picked: Picked | None = None
 
     @property
     def lacks_products(self) -> bool:
@@ -170,24 +173,27 @@ class Task:
         *,
         n_covariates: int = 0,
         may_be_constant: bool = False,
+        keep: bool = False,
         phase: Callable[[str], Progress | None] = lambda name: None,
     ) -> Outcome:
         """Select from rows in memory; ``phase`` begins a step and returns what follows it.
 
         Where all candidates or all references are constant, that is an error, or nothing is
-        selected if they ``may_be_constant``.
+        selected if they ``may_be_constant``. With ``keep``, what may be asked for later is kept.
         """
         route = self.route(rows, n_covariates=n_covariates, progress=phase("rows"))
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         n_rows = int(np.count_nonzero(w))
         plan = self.complete(float(w.sum()), n_rows, route.spectrum)
+        plan = replace(plan, keeps_rows=keep and _makes_rows(route))
         constant = self._constant(route.gram, refuse=not may_be_constant)
         selection = select(route.gram, plan, phase("picks"))
         if not constant:
             self._refuse_silence(selection)
         doubts = self._doubts(selection, n_rows)
         few = _few_rows(selection, route.gram)
-        return Outcome(selection, plan, route.moments, doubts, n_rows, few)
+        picked = gather(route, selection, plan, self.spec, n_covariates) if keep else None
+        return Outcome(selection, plan, route.moments, doubts, n_rows, few, picked)
 
     def on_moments(
         self,
@@ -196,6 +202,7 @@ class Task:
         cross: Cross | None = None,
         provisional: bool = False,
         may_be_constant: bool = False,
+        keep: bool = False,
     ) -> Outcome:
         """Select from moments.
 
@@ -208,20 +215,23 @@ class Task:
         provisional : bool
             More rows will follow: columns that are constant so far are no error, nor are too few
             rows for p-values.
-        may_be_constant : bool
+        may_be_constant, keep : bool
             As in :meth:`on_rows`.
         """
         if moments.xx is None and (cross is None or self.products.all_needed):
             self._refuse_lack(moments)
         gram = from_moments(moments, self.spec, cross=cross, whole_reference=self.plan.needs_factor)
+        route = Route(gram, moments, moments)
         plan = self.complete(moments.sum_weights, moments.n_samples, None)
+        plan = replace(plan, keeps_rows=keep and _makes_rows(route))
         constant = self._constant(gram, refuse=not (provisional or may_be_constant))
         selection = select(gram, plan)
         if not (provisional or constant):
             self._refuse_silence(selection)
         doubts = self._doubts(selection, moments.n_samples)
         few = _few_rows(selection, gram)
-        return Outcome(selection, plan, moments, doubts, moments.n_samples, few)
+        picked = gather(route, selection, plan, self.spec) if keep else None
+        return Outcome(selection, plan, moments, doubts, moments.n_samples, few, picked)
 
     def _doubts(self, selection: Selection, n_rows: int) -> tuple[str, ...]:
         linear, center = self.spec.is_linear, self.spec.center
@@ -263,6 +273,11 @@ class Task:
                 "explain."
             )
         return no_x or no_y
+
+
+def _makes_rows(route: Route) -> bool:
+    """Whether rows of ``K_XX`` are made as they are asked for, and cost something."""
+    return route.behind is not None and route.behind.xx is None
 
 
 def _few_rows(selection: Selection, gram: FeatureGram) -> tuple[int, ...]:

@@ -1,0 +1,299 @@
+"""Results one can hold: names, a table, what each pick explains, and what could stand in for it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from projse.estimators.frames import frame_kind, make_frame
+from projse.estimators.html_table import html_table
+from projse.exceptions import ProductsMissingError
+from projse.metrics.explained import added_r2
+from projse.moments.sums import Moments
+from projse.parameters import is_whole
+from projse.search.picked import NEIGHBOURS, Picked, may_stand_in
+from projse.search.stand_ins import nearest, partial_correlations, shares_kept
+from projse.search.task import Outcome
+from projse.sources.rows import Rows
+
+Array = NDArray[Any]
+
+SHOWN = 20
+"""Picks that the table beside the diagram of an estimator shows."""
+
+
+class StandIn(NamedTuple):
+    """A variable that could stand in for a pick.
+
+    ``closeness`` is its squared partial correlation with the pick, given the other picks; ``keeps``
+    the share of the pick's score, given the other picks, that it would have in its place.
+    """
+
+    pick: str
+    name: str
+    closeness: float
+    keeps: float
+
+
+class HtmlTableMixin:
+    """Puts the table of picks below scikit-learn's diagram of a fitted estimator."""
+
+    def _html_columns(self) -> dict[str, Array]:
+        raise NotImplementedError
+
+    def _html_repr(self) -> str:
+        diagram: str = super()._html_repr()  # type: ignore[misc]
+        try:
+            columns = self._html_columns()
+        except AttributeError:  # not fitted
+            return diagram
+        return diagram + html_table(columns, SHOWN)
+
+
+class ResultsMixin(HtmlTableMixin):
+    """Adds what a selection can tell once it is made."""
+
+    selected_: Array
+    scores_: Array
+    correlations_: Array
+    margins_: Array
+    pvalues_: Array
+    rounds_: Array
+    moments_: Moments
+    n_features_in_: int
+    _view: str
+    _picked: Picked | None = None
+
+    def _keep_picked(self, outcome: Outcome, of: Rows | Moments) -> None:
+        """Keep what may be asked for later of a selection from these rows or moments."""
+        one_view = of.one_view if isinstance(of, Moments) else of.Y is None
+        assert outcome.picked is not None
+        self._picked = replace(outcome.picked, output_names=output_names(of), one_view=one_view)
+
+    @property
+    def selected_names_(self) -> Array:
+        """Names of the picks, in the order of selection."""
+        check_is_fitted(self, "selected_")
+        return self._names_of(self.selected_)
+
+    @property
+    def output_names_(self) -> Array:
+        """Names of the outputs, which are the columns of ``explained_``."""
+        picked = self._products()
+        names = picked.output_names
+        if picked.one_view:
+            return self._names_of(np.arange(self.n_features_in_))
+        assert picked.products is not None
+        n = len(picked.products.y_squares)
+        if names is not None:
+            return np.array(names, dtype=object)
+        prefix = "y" if self._view == "X" else "x"
+        return np.array([f"{prefix}{j}" for j in range(n)], dtype=object)
+
+    @property
+    def explained_(self) -> Array:
+        """R² that each pick adds to those before it, for each output."""
+        products = self._products().products
+        assert products is not None
+        return added_r2(
+            products.xx,
+            products.xy,
+            products.y_squares,
+            n_given=products.n_given,
+            eps=products.eps,
+        )
+
+    def stand_ins(self, k: int = 3) -> list[StandIn]:
+        """Return the variables left out that could stand in for each pick.
+
+        They are those closest to it given the other picks, by the squared partial correlation.
+
+        Parameters
+        ----------
+        k : int, default=3
+            How many a pick, at most.
+
+        Returns
+        -------
+        list of StandIn
+            Named tuples ``(pick, name, closeness, keeps)``, pick by pick in the order of selection,
+            closest first; ``pandas.DataFrame`` takes the list. ``keeps`` is the score of the
+            variable over that of the pick, both given the other picks as with ``include``; above 1
+            where it would do better, NaN where the pick itself adds nothing to the others.
+
+        Notes
+        -----
+        With a kernel, correlations are those in its feature space. Needs the rows of products that
+        the fit made for the picks; costs a factorisation of the references a pick.
+        """
+        if not is_whole(k) or k < 1:
+            raise ValueError(f"k={k!r} must be a number of stand-ins a pick, from 1.")
+        check_is_fitted(self, "selected_")
+        found, closeness, keeps = self._stand_ins(int(k))
+        picks = self.selected_names_
+        return [
+            StandIn(str(picks[i]), str(name), float(closeness[i, c]), float(keeps[i, c]))
+            for i in range(len(found))
+            for c, name in enumerate(self._names_of(found[i][found[i] >= 0]))
+        ]
+
+    def table(self, output: str | None = None, *, stand_ins: int = 0) -> Any:
+        """Return the picks as a data frame, in the order of selection.
+
+        Parameters
+        ----------
+        output : {"pandas", "polars"} or None, default=None
+            Kind of frame; None: that of ``set_output``, else pandas.
+        stand_ins : int, default=0
+            Add this many stand-ins a pick, as ``name; name; …``.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``rank``, ``name``, ``score``, ``correlation``, ``margin``, ``pvalue``,
+            ``round``, and ``stand_ins`` where they are asked for.
+        """
+        kind = frame_kind(self, output)
+        columns: dict[str, Any] = self._columns_of_table()
+        if stand_ins:
+            found, _, _ = self._stand_ins(stand_ins)
+            columns["stand_ins"] = ["; ".join(self._names_of(row[row >= 0])) for row in found]
+        return make_frame(columns, kind)
+
+    def _columns_of_table(self) -> dict[str, Array]:
+        names = self.selected_names_
+        return {
+            "rank": np.arange(1, len(names) + 1),
+            "name": names,
+            "score": self.scores_,
+            "correlation": self.correlations_,
+            "margin": self.margins_,
+            "pvalue": self.pvalues_,
+            "round": self.rounds_,
+        }
+
+    def _html_columns(self) -> dict[str, Array]:
+        return self._columns_of_table()
+
+    def _names_of(self, indices: Array) -> Array:
+        """Return the names of candidates, made up where they have none."""
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None:
+            return np.asarray(names, dtype=object)[indices]
+        return np.array([f"{self._view.lower()}{j}" for j in indices], dtype=object)
+
+    def _products(self) -> Picked:
+        """Return what is kept, with the products of the picks; say how to get them otherwise."""
+        check_is_fitted(self, "selected_")
+        if self._picked is None or self._picked.products is None:
+            raise AttributeError(
+                "explained_ needs the products of the picks with each other, which this fit had no "
+                f"need to sum. {_REMEDY}"
+            )
+        return self._picked
+
+    def _stand_ins(self, k: int) -> tuple[Array, Array, Array]:
+        """Return stand-ins of each pick, how close they are, and what they keep."""
+        picked = self._picked
+        if picked is None or not picked.knows_neighbours:
+            if not len(self.selected_):
+                return np.empty((0, k), dtype=np.intp), np.empty((0, k)), np.empty((0, k))
+            raise ProductsMissingError(
+                "stand_ins needs the products of the picks with all candidates, which this fit had "
+                f"no need to sum. {_REMEDY}"
+            )
+        gram = picked.gram(getattr(self, "moments_", None))
+        places = picked.places
+        rows = gram.x_rows(places)
+        exclude = picked.plan.exclude
+        if picked.columns is not None:
+            n_known = len(picked.columns)
+            if k > NEIGHBOURS and n_known < self.n_features_in_:
+                raise ValueError(
+                    f"k={k}: this fit, which kept no moments of all candidates, knows of "
+                    f"{NEIGHBOURS} stand-ins a pick."
+                )
+            exclude = np.flatnonzero(np.isin(picked.columns, exclude))
+        plan = replace(picked.plan, exclude=exclude)
+        closeness = partial_correlations(rows, places, gram.eps ** (2 / 3))
+        found = nearest(closeness, may_stand_in(gram, plan, places), k)
+        keeps = shares_kept(gram, plan, places, found)
+        close = np.where(found >= 0, np.take_along_axis(closeness, found, axis=1), np.nan)
+        if picked.columns is not None:
+            found = np.where(found >= 0, picked.columns[found], -1)
+        return found, close, keeps
+
+
+class OfSelectorMixin(HtmlTableMixin):
+    """Hands on the results of ``selector_``, the selection that was made in the end."""
+
+    selector_: ResultsMixin
+
+    @property
+    def selected_names_(self) -> Array:
+        """Names of the picks, in the order of selection."""
+        return self._fitted_selector().selected_names_
+
+    @property
+    def output_names_(self) -> Array:
+        """Names of the outputs, which are the columns of ``explained_``."""
+        return self._fitted_selector().output_names_
+
+    @property
+    def explained_(self) -> Array:
+        """R² that each pick adds to those before it, for each output."""
+        return self._fitted_selector().explained_
+
+    def stand_ins(self, k: int = 3) -> list[StandIn]:
+        """Return the variables left out that could stand in for each pick: see :class:`ProjSe`.
+
+        Parameters
+        ----------
+        k : int, default=3
+            How many a pick, at most.
+
+        Returns
+        -------
+        list of StandIn
+        """
+        return self._fitted_selector().stand_ins(k)
+
+    def table(self, output: str | None = None, *, stand_ins: int = 0) -> Any:
+        """Return the picks as a data frame, in the order of selection: see :class:`ProjSe`.
+
+        Parameters
+        ----------
+        output : {"pandas", "polars"} or None, default=None
+            Kind of frame; None: that of ``set_output``, else pandas.
+        stand_ins : int, default=0
+            Add this many stand-ins a pick.
+
+        Returns
+        -------
+        DataFrame
+        """
+        return self._fitted_selector().table(frame_kind(self, output), stand_ins=stand_ins)
+
+    def _html_columns(self) -> dict[str, Array]:
+        return self._fitted_selector()._html_columns()
+
+    def _fitted_selector(self) -> ResultsMixin:
+        check_is_fitted(self, "selector_")
+        return self.selector_
+
+
+def output_names(of: Rows | Moments) -> tuple[str, ...] | None:
+    """Return the names of the references: of classes, or of columns; None where there are none."""
+    if of.classes is not None:
+        return tuple(str(label) for label in of.classes.tolist())
+    return None if of.target_names is None else tuple(map(str, of.target_names))
+
+
+_REMEDY = (
+    "Have the products of all candidates summed: fit_moments(Moments.from_arrays(X, y, "
+    "with_xx=True)), or fit_source(..., with_xx=True)."
+)

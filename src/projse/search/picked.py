@@ -1,0 +1,263 @@
+"""What a fit keeps of its picks, for questions that are asked of it afterwards.
+
+Products of the picks with each other and with the outputs tell what each pick adds; rows of
+``K_XX`` tell what could stand in for it. Both are taken where the search has made them anyway, or
+where they cost next to nothing; else they are not there, and no fit is slower for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.kernels.feature_gram import FeatureGram
+from projse.kernels.kept_rows import KeptRows
+from projse.kernels.linear_gram import LinearGram, gram_of
+from projse.kernels.routes import KernelSpec, Route, from_moments
+from projse.moments.in_memory import moments_of
+from projse.moments.own_products import products_among
+from projse.moments.sums import Moments
+from projse.moments.views import restricted
+from projse.search.rounds import Plan, Selection
+from projse.search.stand_ins import nearest, partial_correlations
+
+Array = NDArray[Any]
+
+CHEAP = 1 << 24
+"""Multiplications that no fit is noticeably slower for: some milliseconds."""
+
+LOOK = 16
+"""What it costs to look at a value of a row again, in multiplications."""
+
+NEIGHBOURS = 10
+"""Stand-ins a pick that are known where the moments of all candidates are not kept."""
+
+
+@dataclass(frozen=True)
+class PickProducts:
+    """Inner products of the covariates and picks, in this order, and with the outputs."""
+
+    xx: Array
+    xy: Array
+    y_squares: Array
+    n_given: int
+    eps: float
+
+
+@dataclass(frozen=True)
+class Picked:
+    """What is kept of a selection.
+
+    Attributes
+    ----------
+    spec, plan
+        Of the selection.
+    indices : ndarray of int of shape (k,)
+        Columns of the picks.
+    products : PickProducts or None
+    x_rows : ndarray of shape (k, n) or None
+        Rows of ``K_XX`` of the picks, where the moments do not have them.
+    columns : ndarray of int of shape (n,) or None
+        The candidates that ``x_rows`` and ``moments`` are of; None: all.
+    moments : Moments or None
+        What the kernel matrices are made of; None: the moments that the fit hands on.
+    n_covariates : int
+        How many of the last references of the moments are covariates.
+    has_products : bool
+        Whether the moments that the fit hands on serve rows of ``K_XX``.
+    output_names : tuple of str or None
+        Of the outputs, where they have names.
+    one_view : bool
+        Whether the outputs are the candidates.
+    """
+
+    spec: KernelSpec
+    plan: Plan
+    indices: Array
+    products: PickProducts | None
+    x_rows: Array | None = None
+    columns: Array | None = None
+    moments: Moments | None = None
+    n_covariates: int = 0
+    has_products: bool = False
+    output_names: tuple[str, ...] | None = None
+    one_view: bool = False
+
+    @property
+    def knows_neighbours(self) -> bool:
+        """Whether the candidates around the picks are known."""
+        return self.x_rows is not None or self.has_products
+
+    def gram(self, handed_on: Moments | None) -> FeatureGram:
+        """Make the kernel matrices again, with the rows of ``K_XX`` of the picks."""
+        moments = handed_on if self.moments is None else self.moments
+        assert moments is not None
+        if self.plan.spectrum is not None:
+            moments = replace(moments, yy=np.eye(len(self.plan.spectrum)))
+        gram = from_moments(
+            moments,
+            self.spec,
+            whole_reference=self.plan.needs_factor,
+            n_covariates=self.n_covariates,
+        )
+        return gram if self.x_rows is None else KeptRows(gram, self.places, self.x_rows)
+
+    @property
+    def places(self) -> Array:
+        """Where the picks are among the columns that are kept."""
+        if self.columns is None:
+            return self.indices
+        return np.searchsorted(self.columns, self.indices)
+
+
+def gather(
+    route: Route, selection: Selection, plan: Plan, spec: KernelSpec, n_covariates: int = 0
+) -> Picked:
+    """Keep what may be asked for later of a selection that was made along a route."""
+    indices = np.asarray(selection.indices, dtype=np.intp)
+    keep: Any = {"spec": spec, "plan": replace(plan, tie_order=None), "indices": indices}
+    products = _products(route, selection, indices, spec, n_covariates)
+    picked = Picked(products=products, n_covariates=n_covariates, **keep)
+    behind = route.behind
+    if behind is None or not len(indices):
+        return picked
+    handed_on = route.moments is behind and not n_covariates
+    if handed_on and behind.xx is not None:
+        return replace(picked, has_products=True)
+    x_rows = _rows(route, selection, indices)
+    if x_rows is None:
+        return picked
+    if handed_on:
+        return replace(picked, x_rows=x_rows)
+    columns = np.arange(behind.n_x)
+    if spec.is_linear and not behind.one_view:  # else what is left out would be missed
+        closeness = partial_correlations(x_rows, indices, behind.eps ** (2 / 3))
+        around = nearest(closeness, may_stand_in(route.gram, plan, indices), NEIGHBOURS)
+        columns = np.union1d(indices, around[around >= 0])
+    few = replace(restricted(behind, columns), xx=None)
+    if route.spectrum is not None:
+        few = replace(few, yy=None)  # that of an orthonormal basis
+    return replace(picked, x_rows=x_rows[:, columns].copy(), columns=columns, moments=few)
+
+
+def may_stand_in(gram: FeatureGram, plan: Plan, picks: Array) -> NDArray[np.bool_]:
+    """Tell which candidates might be picked instead: those left out, but for excluded ones."""
+    allowed = gram.alive.copy()
+    allowed[plan.exclude] = False
+    allowed[picks] = False
+    return allowed
+
+
+def _rows(route: Route, selection: Selection, indices: Array) -> Array | None:
+    """Return whole rows of ``K_XX`` of the picks, where they can be had for little."""
+    known = selection.x_rows
+    missing = np.array([j for j in indices.tolist() if j not in known], dtype=np.intp)
+    made = dict(known)
+    if missing.size:
+        assert route.behind is not None
+        at_hand = route.behind.xx is not None
+        if not at_hand and not _is_cheap(route, missing.size * route.gram.n_x):
+            return None
+        made.update(zip(missing.tolist(), route.gram.x_rows(missing), strict=True))
+    return np.array([made[j] for j in indices.tolist()])
+
+
+def _products(
+    route: Route, selection: Selection, indices: Array, spec: KernelSpec, n_covariates: int
+) -> PickProducts | None:
+    """Return linear products of covariates, picks and outputs; None where they cost too much."""
+    linear, behind, k = route.gram.linear, route.behind, len(indices)
+    if linear is None or behind is None:
+        return _products_of_rows(route, indices, spec, n_covariates)
+    own = _own(route, selection, indices, spec)
+    if own is None:
+        return None
+    if linear.n_y == 0 and behind.one_view:
+        across = _across(route, selection, indices, spec, linear)
+        if across is None:
+            return None
+        return PickProducts(own, across, linear.xx_diag, 0, linear.eps)
+    with_y = linear.block(indices).T if k else np.empty((0, linear.n_y))
+    if route.loadings is not None:
+        live: Array = np.where(route.loadings.any(axis=1), 1.0, 0.0)
+        return PickProducts(own, with_y @ route.loadings.T, live, 0, linear.eps)
+    squares = np.diag(linear.yy) if not behind.one_view else linear.xx_diag
+    return _given_covariates(own, with_y, linear.yy, squares, n_covariates, linear.eps)
+
+
+def _given_covariates(
+    own: Array, with_y: Array, yy: Array, squares: Array, n_covariates: int, eps: float
+) -> PickProducts:
+    """Put the covariates, which are the last references, before the picks."""
+    n = len(squares) - n_covariates
+    across = with_y[:, n:]
+    xx = np.block([[yy[n:, n:], across.T], [across, own]])
+    return PickProducts(xx, np.vstack([yy[n:, :n], with_y[:, :n]]), squares[:n], n_covariates, eps)
+
+
+def _own(route: Route, selection: Selection, indices: Array, spec: KernelSpec) -> Array | None:
+    """Return the products of the picks with each other; None where they would cost a pass."""
+    linear, behind, k = route.gram.linear, route.behind, len(indices)
+    assert linear is not None and behind is not None
+    if behind.xx is not None:
+        assert linear.x_rows is not None
+        return linear.x_rows(indices, indices)
+    norms = np.sqrt(linear.xx_diag[indices])
+    if spec.is_linear or k < 2:
+        cosines = np.eye(k)
+        known = [i for i, j in enumerate(indices.tolist()) if j in selection.x_rows]
+        for i in known:
+            cosines[i] = cosines[:, i] = selection.x_rows[int(indices[i])][indices]
+        if len(known) >= k - 1:
+            return cosines * np.outer(norms, norms)
+    made_more = bool(selection.x_rows)
+    if route.rows is None or not (made_more or _is_cheap(route, k * (k + LOOK))):
+        return None
+    own = products_among(route.rows, behind, indices)
+    if not spec.center:
+        mean = behind.x_mean[indices]
+        own += behind.sum_weights * np.outer(mean, mean)
+    return own
+
+
+def _across(
+    route: Route, selection: Selection, indices: Array, spec: KernelSpec, linear: LinearGram
+) -> Array | None:
+    """Return the products of the picks with all candidates, which are the outputs of one view."""
+    rows = _rows(route, selection, indices) if spec.is_linear else None
+    if rows is not None:
+        norms = np.sqrt(linear.xx_diag)
+        return rows * np.outer(norms[indices], norms)
+    if linear.x_rows is None or not _is_cheap(route, len(indices) * linear.n_x):
+        return None
+    return linear.x_rows(indices, None)
+
+
+def _products_of_rows(
+    route: Route, indices: Array, spec: KernelSpec, n_covariates: int
+) -> PickProducts | None:
+    """Sum the products of the picks over rows in memory: a callable kernel needs none."""
+    rows = route.rows
+    if rows is None or not len(indices):
+        return None
+    k, outputs = len(indices), rows.X if rows.Y is None else rows.Y
+    if not _is_cheap(route, k * (k + outputs.shape[1]) + outputs.shape[1] ** 2):
+        return None
+    some = replace(rows, X=rows.X[:, indices], Y=outputs, feature_names=None, target_names=None)
+    gram = gram_of(moments_of(some, with_xx=True), spec.center)
+    every = np.arange(k)
+    assert gram.x_rows is not None
+    own, with_y = gram.x_rows(every, every), gram.block(every).T
+    return _given_covariates(own, with_y, gram.yy, np.diag(gram.yy), n_covariates, gram.eps)
+
+
+def _is_cheap(route: Route, n_multiplications: int) -> bool:
+    """Tell whether this many multiplications a row in memory are little against the pass."""
+    if route.rows is None:
+        return False
+    whole_pass = route.gram.n_x * route.gram.n_y
+    few = n_multiplications * route.rows.n_samples <= CHEAP
+    return few or n_multiplications <= whole_pass // 8
