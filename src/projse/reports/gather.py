@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from projse.estimators.cross_validation import ProjSeCV
 from projse.estimators.projse import ProjSe
+from projse.estimators.results import output_names
 from projse.estimators.stability import StabilityProjSe
 from projse.exceptions import ProductsMissingError
 from projse.reports.checks import CLOSE, TIE, checks
@@ -26,6 +28,9 @@ Array = NDArray[Any]
 
 STAND_INS = 3
 """Stand-ins that are shown for a pick."""
+
+STAND_INS_FLOPS = 1e11
+"""They cost a factorisation of the references a pick; where that takes minutes, none are shown."""
 
 EXPLAINED_CELLS = 100_000
 """Picks times outputs of the map; of more, the outputs that are explained best."""
@@ -66,8 +71,8 @@ def gather(
         selector, cv = selector.selector_, selector if cv is None else cv
     _refuse_others(selector, cv, stability)
     moments = getattr(selector, "moments_", None)
-    names = names_of(selector)
-    explained = _explained(selector, moments)
+    names = [str(name) for name in selector._names_of(np.arange(selector.n_features_in_))]
+    explained = _explained(selector)
     stand_ins = _stand_ins(selector)
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -89,14 +94,6 @@ def gather(
             "versions": versions(),
         },
     }
-
-
-def names_of(selector: Any) -> list[str]:
-    """Return the names of all candidates, made up where X had none."""
-    given = getattr(selector, "feature_names_in_", None)
-    if given is None:
-        return [f"x{j}" for j in range(selector.n_features_in_)]
-    return [str(name) for name in given]
 
 
 def _refuse_others(selector: Any, cv: Any, stability: Any) -> None:
@@ -127,9 +124,6 @@ def _summary(selector: Any, moments: Any, explained: dict[str, Any] | None) -> d
         kind = "one view"
     elif moments is not None and moments.classes is not None:
         kind = "classes"
-    mean = None
-    if explained is not None:
-        mean = explained["mean"]
     return {
         "n_picks": len(selector.selected_),
         "n_candidates": int(selector.n_features_in_),
@@ -138,7 +132,7 @@ def _summary(selector: Any, moments: Any, explained: dict[str, Any] | None) -> d
         "kind": kind,
         "rank": int(selector.reference_rank_),
         "kernel": selector.kernel if isinstance(selector.kernel, str) else "callable",
-        "explained": mean,
+        "explained": None if explained is None else explained["mean"],
         "significance": selector.significance,
     }
 
@@ -191,15 +185,15 @@ def _flags(selector: Any, margin: float, pvalue: float, included: bool) -> list[
     return flags
 
 
-def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
+def _explained(selector: Any) -> dict[str, Any] | None:
     """Return what each pick adds to each output, where that can be told."""
     try:
         values = np.nan_to_num(np.asarray(selector.explained_, dtype=np.float64))
-    except (AttributeError, ProductsMissingError):
+    except AttributeError:  # it says so where products are missing
         return None
     if not values.size:
         return None
-    outputs = _output_names(moments, values.shape[1])
+    outputs = [str(name) for name in selector.output_names_]
     total = values.sum(axis=0)
     best = np.argsort(-total, kind="stable")
     kept = best[: max(1, EXPLAINED_CELLS // len(values))]
@@ -213,33 +207,22 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
     }
 
 
-def _output_names(moments: Any, n: int) -> list[str]:
-    """Names of the outputs; numbered where there are none."""
-    if moments is not None and moments.one_view and moments.feature_names is not None:
-        return list(moments.feature_names)
-    if moments is not None and moments.classes is not None:
-        return [str(label) for label in np.asarray(moments.classes).tolist()]
-    if moments is not None and moments.target_names is not None:
-        return list(moments.target_names)
-    return [f"y{j}" for j in range(n)]
-
-
 def _stand_ins(selector: Any) -> list[list[dict[str, Any]]] | None:
-    """Variables left out that are closest to each pick, where that can be told."""
-    try:
-        records = selector.stand_ins(STAND_INS)
-    except (AttributeError, ValueError):  # the products that this needs are not there
+    """Return variables left out that are closest to each pick, where that can be told."""
+    if len(selector.selected_) * float(selector.reference_rank_) ** 3 > STAND_INS_FLOPS:
         return None
-    place = {name: i for i, name in enumerate(selector.selected_names_)}
-    result: list[list[dict[str, Any]]] = [[] for _ in selector.selected_]
-    for record in records:
-        result[place[record["pick"]]].append(
-            {
-                "name": str(record["name"]),
-                "closeness": number(record["closeness"]),
-                "keeps": number(record["keeps"]),
-            }
-        )
+    try:
+        records = deque(selector.stand_ins(STAND_INS))
+    except ProductsMissingError:
+        return None
+    result: list[list[dict[str, Any]]] = []
+    for pick in selector.selected_names_:  # two of them may have the same name
+        found: list[dict[str, Any]] = []
+        while records and records[0].pick == pick and len(found) < STAND_INS:
+            record = records.popleft()
+            closeness, keeps = number(record.closeness), number(record.keeps)
+            found.append({"name": record.name, "closeness": closeness, "keeps": keeps})
+        result.append(found)
     return result
 
 
@@ -310,9 +293,7 @@ def wilson_interval(shares: Array, n: int, confidence: float) -> tuple[Array, Ar
 def _data(selector: Any, moments: Any) -> dict[str, Any]:
     """Return marks to tell the data by."""
     features = getattr(selector, "feature_names_in_", None)
-    targets = None if moments is None else moments.target_names
-    if moments is not None and moments.classes is not None:
-        targets = _output_names(moments, moments.n_y)
+    targets = None if moments is None else output_names(moments)
     return {
         "names": names_hash(
             None if features is None else list(map(str, features)),
