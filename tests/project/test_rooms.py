@@ -43,7 +43,8 @@ def test_modules_of_a_room_have_plain_names(room):
     modules = {path.stem for path in (PACKAGE / room).glob("*.py")} - {"__init__"}
     assert modules, "a room is not empty"
     assert not [name for name in modules if name.startswith("_")]
-    assert not folders(PACKAGE / room), "a room has no rooms of its own"
+    inside = [path for path in (PACKAGE / room).rglob("*.py") if path.parent != PACKAGE / room]
+    assert not inside, "a room has no rooms of its own"
 
 
 def test_the_picture_shows_every_room_and_the_few_modules_beside_them():

@@ -83,7 +83,8 @@ def checks(
     if stability is not None:
         found.append(_comes_back(selector, stability, names))
     order = ("look", "unknown", "fine")
-    return [asdict(check) for check in sorted(found, key=lambda c: order.index(c.status))]
+    found.sort(key=lambda check: order.index(check.status))
+    return [asdict(check) | {"names": list(check.names)} for check in found]
 
 
 def _concerning(

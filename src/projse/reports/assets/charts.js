@@ -12,10 +12,8 @@ const INK = "var(--ink)", MUTED = "var(--muted)", ACCENT = "var(--accent)", LINE
 function chart(label, draw) {
   const place = element("div", {class: "chart", role: "img", "aria-label": label});
   let width = 0;
-  place.redraw = () => {
-    const found = draw(Math.max(width, 260));
-    place.replaceChildren(found);
-  };
+  place.redraw = () => place.drawAt(Math.max(width, 260));
+  place.drawAt = (pixels) => place.replaceChildren(draw(pixels));
   new ResizeObserver(([{contentRect}]) => {
     if (contentRect.width < 100 || Math.abs(contentRect.width - width) < 1) return; // not shown, or no change
     width = contentRect.width;

@@ -18,13 +18,16 @@ document.getElementById("sections").replaceChildren(...parts.slice(1).map((part)
 document.getElementById("made").textContent = `Made by projse ${data.repeat.versions[0].version} on ${data.made.replace("T", " ").replace("+00:00", " UTC")}. Charts by Observable Plot.`;
 document.title = `${headline(data)} – projse`;
 
-// Closed details would be missing on paper.
+// On paper, closed details would be missing, and charts have the width of the paper.
+const PAPER_WIDTH = 700;
 let closed = [];
 addEventListener("beforeprint", () => {
+  for (const place of document.querySelectorAll(".chart")) place.drawAt(PAPER_WIDTH);
   closed = [...document.querySelectorAll("details:not([open]):not(.no-print)")];
   for (const details of closed) details.open = true;
 });
 addEventListener("afterprint", () => {
+  for (const place of document.querySelectorAll(".chart")) place.redraw();
   for (const details of closed) details.open = false;
 });
 document.documentElement.dataset.ready = "yes";
