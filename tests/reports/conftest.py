@@ -13,7 +13,9 @@ from projse import ProjSe, ProjSeCV, StabilityProjSe
 from projse.reports.gather import gather
 from projse.reports.page import page
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
 DRIVER = shutil.which("chromedriver")
 
 NASTY = {
@@ -65,8 +67,9 @@ def opened(browser, tmp_path):
     def open_page(gathered, *, width=1200, scheme="light"):
         path = tmp_path / "report.html"
         path.write_bytes(page(gathered).encode())
-        light = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": light})
+        media = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in media.items()]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
         browser.get("about:blank")

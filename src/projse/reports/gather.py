@@ -29,8 +29,8 @@ Array = NDArray[Any]
 STAND_INS = 3
 """Stand-ins that are shown for a pick."""
 
-STAND_INS_FLOPS = 1e11
-"""They cost a factorisation of the references a pick; where that takes minutes, none are shown."""
+STAND_INS_FLOPS = 2e10
+"""Each pick is left out in turn; where that takes more than about half a minute, none are shown."""
 
 EXPLAINED_CELLS = 100_000
 """Picks times outputs of the map; of more, the outputs that are explained best."""
@@ -73,13 +73,16 @@ def gather(
     moments = getattr(selector, "moments_", None)
     names = [str(name) for name in selector._names_of(np.arange(selector.n_features_in_))]
     explained = _explained(selector)
-    stand_ins = _stand_ins(selector)
+    stand_ins, left_out = _stand_ins(selector)
+    if explained is None:
+        left_out.append("What each pick explains is not shown: this fit did not sum what it needs.")
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "summary": _summary(selector, moments, explained),
         "picks": _picks(selector, names, stand_ins, stability),
         "explained": explained,
         "has_stand_ins": stand_ins is not None,
+        "left_out": left_out,
         "checks": checks(selector, names, cv=cv, stability=stability),
         "notes": list(dict.fromkeys(notes)),
         "cv": None if cv is None else _curves(cv),
@@ -207,14 +210,16 @@ def _explained(selector: Any) -> dict[str, Any] | None:
     }
 
 
-def _stand_ins(selector: Any) -> list[list[dict[str, Any]]] | None:
-    """Return variables left out that are closest to each pick, where that can be told."""
-    if len(selector.selected_) * float(selector.reference_rank_) ** 3 > STAND_INS_FLOPS:
-        return None
+def _stand_ins(selector: Any) -> tuple[list[list[dict[str, Any]]] | None, list[str]]:
+    """Return variables left out that are closest to each pick, or why they are not shown."""
+    k, n, rank = len(selector.selected_), selector.n_features_in_, selector.reference_rank_
+    if float(k) ** 3 * n + k * float(rank) ** 3 > STAND_INS_FLOPS:
+        text = f"Stand-ins of {k} picks among {n:,} candidates would take minutes; "
+        return None, [text + "selector.stand_ins() finds them."]
     try:
         records = deque(selector.stand_ins(STAND_INS))
     except ProductsMissingError:
-        return None
+        return None, ["Stand-ins are not shown: this fit did not sum the products they need."]
     result: list[list[dict[str, Any]]] = []
     for pick in selector.selected_names_:  # two of them may have the same name
         found: list[dict[str, Any]] = []
@@ -223,7 +228,7 @@ def _stand_ins(selector: Any) -> list[list[dict[str, Any]]] | None:
             closeness, keeps = number(record.closeness), number(record.keeps)
             found.append({"name": record.name, "closeness": closeness, "keeps": keeps})
         result.append(found)
-    return result
+    return result, []
 
 
 def _curves(cv: Any) -> dict[str, Any]:

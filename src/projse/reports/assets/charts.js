@@ -13,7 +13,11 @@ function chart(label, draw) {
   const place = element("div", {class: "chart", role: "img", "aria-label": label});
   let width = 0;
   place.redraw = () => place.drawAt(Math.max(width, 260));
-  place.drawAt = (pixels) => place.replaceChildren(draw(pixels));
+  place.drawAt = (pixels) => {
+    const drawn = draw(pixels);
+    drawn.setAttribute("aria-hidden", "true"); // the place has the text alternative
+    place.replaceChildren(drawn);
+  };
   new ResizeObserver(([{contentRect}]) => {
     if (contentRect.width < 100 || Math.abs(contentRect.width - width) < 1) return; // not shown, or no change
     width = contentRect.width;

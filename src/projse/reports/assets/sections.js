@@ -99,7 +99,7 @@ function picksSection(data) {
   return section("picks", "The picks",
     element("div", {class: "card"}, choose, text, place,
       flagged && legend([["accent", "clear"], ["second", "with a note: see the table"]])),
-    element("div", {class: "card"}, pickTable(data), howToRead(data)));
+    element("div", {class: "card"}, pickTable(data), data.left_out.map((text) => element("p", {class: "quiet"}, text)), howToRead(data)));
 }
 
 function legend(entries) {
