@@ -17,6 +17,7 @@ import projse
 import projse.datasets
 import projse.exceptions
 import projse.metrics
+import projse.plots
 import projse.projectors
 import projse.sources
 import projse.spark
@@ -29,6 +30,7 @@ PUBLIC_MODULES = [
     projse.datasets,
     projse.exceptions,
     projse.metrics,
+    projse.plots,
     projse.projectors,
     projse.sources,
     projse.spark,
@@ -206,7 +208,7 @@ def test_import_adds_nothing_heavy_to_what_scikit_learn_imports(tmp_path):
     done = run_python(
         "import sys, sklearn.feature_selection; before = set(sys.modules)\n"
         "import projse, projse.projectors, projse.metrics, projse.cli, projse.datasets\n"
-        "import projse.sources\n"
+        "import projse.sources, projse.plots\n"
         f"print(sorted((set(sys.modules) - before) & {HEAVY}))",
         tmp_path,
     )

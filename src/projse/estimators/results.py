@@ -227,6 +227,31 @@ class ResultsMixin(HtmlTableMixin):
             found = np.where(found >= 0, picked.columns[found], -1)
         return found, close, keeps
 
+    def _correlations_of_picks(self, n_stand_ins: int) -> tuple[Array, Array]:
+        """Correlate the picks, as the kernel sees them, with picks and stand-ins; name the latter.
+
+        A variable that could stand in for several picks is one column.
+        """
+        check_is_fitted(self, "selected_")
+        picked = self._picked
+        if n_stand_ins:
+            found, _, _ = self._stand_ins(n_stand_ins)
+            others = np.array([j for j in dict.fromkeys(found.ravel().tolist()) if j >= 0], int)
+        else:
+            others = np.empty(0, dtype=np.intp)
+            if picked is None or not picked.knows_neighbours:
+                products = self._products().products
+                assert products is not None
+                own = products.xx[products.n_given :, products.n_given :]
+                norms = np.sqrt(np.diag(own))
+                return own / np.outer(norms, norms), others
+        assert picked is not None
+        gram = picked.gram(getattr(self, "moments_", None))
+        columns = np.concatenate([self.selected_, others])
+        if picked.columns is not None:
+            columns = np.searchsorted(picked.columns, columns)
+        return gram.x_rows(picked.places, columns), self._names_of(others)
+
 
 class OfSelectorMixin(HtmlTableMixin):
     """Hands on the results of ``selector_``, the selection that was made in the end."""
