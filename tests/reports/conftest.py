@@ -128,6 +128,7 @@ def strange(whole):
     strange["explained"]["outputs"] = [names[j % len(names)] for j in range(len(outputs))]
     for i, item in enumerate(strange["stability"]["frequencies"]):
         item["name"] = names[i % len(names)]
+    strange["not_picked"] = names
     for check in strange["checks"]:
         check["names"], check["n_names"] = names, 100
     strange["notes"] = names

@@ -142,6 +142,16 @@ def test_of_very_many_outputs_the_best_explained_are_kept(seed, monkeypatch):
     assert explained["total"][0] >= explained["total"][1]
 
 
+def test_candidates_that_were_not_picked_can_be_searched_unless_they_are_very_many(
+    seed, monkeypatch
+):
+    selector = fitted(seed)
+    expected = [f"x{j}" for j in range(8) if j not in selector.selected_]
+    assert gather(selector)["not_picked"] == expected
+    monkeypatch.setattr("projse.reports.gather.SEARCHED_LETTERS", 7)
+    assert gather(selector)["not_picked"] is None
+
+
 def test_other_estimators_are_refused_with_the_remedy(seed, tmp_path):
     X, Y = planted(seed)
     two = TwoViewProjSe(2).fit(X, Y)

@@ -152,6 +152,16 @@ def test_searching_narrows_the_table_and_counts(opened, whole):
     assert "No pick matches" in browser.find_element(By.CSS_SELECTOR, ".picks tbody").text
 
 
+def test_searching_also_finds_what_was_not_picked(opened, whole):
+    browser = opened(whole)
+    others = browser.find_element(By.ID, "others")
+    assert others.text == ""
+    name = whole["picks"][0]["stand_ins"][0]["name"]
+    browser.find_element(By.ID, "search").send_keys(name)
+    assert "not picked" in others.text
+    assert f"{name} (stand-in for pick 1" in others.text
+
+
 def test_switching_the_chart_draws_other_numbers(opened, whole):
     browser = opened(whole)
     seen = {tuple(drawn_bars(browser))}

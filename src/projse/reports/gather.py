@@ -35,6 +35,9 @@ STAND_INS_FLOPS = 2e10
 EXPLAINED_CELLS = 100_000
 """Picks times outputs of the map; of more, the outputs that are explained best."""
 
+SEARCHED_LETTERS = 500_000
+"""Names of candidates that were not picked are kept for the search up to this length in all."""
+
 FREQUENCIES = 100
 """Variables whose selection frequency is shown, the most frequent."""
 
@@ -80,6 +83,7 @@ def gather(
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "summary": _summary(selector, moments, explained),
         "picks": _picks(selector, names, stand_ins, stability),
+        "not_picked": _not_picked(selector, names),
         "explained": explained,
         "has_stand_ins": stand_ins is not None,
         "left_out": left_out,
@@ -172,6 +176,12 @@ def _picks(
             record["frequency"] = number(stability.selection_frequencies_[index])
         records.append(record)
     return records
+
+
+def _not_picked(selector: Any, names: list[str]) -> list[str] | None:
+    """Return the candidates that were not picked, to be found by a search; None for very many."""
+    others = [names[j] for j in np.flatnonzero(~selector.support_)]
+    return others if sum(map(len, others)) <= SEARCHED_LETTERS else None
 
 
 def _flags(selector: Any, margin: float, pvalue: float, included: bool) -> list[str]:

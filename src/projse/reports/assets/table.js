@@ -1,6 +1,7 @@
 // The table of picks: sorted, searched, a page at a time, with details below a row.
 
 const PAGE_ROWS = 50;
+const OTHERS = 20; // candidates that were not picked, among what a search finds
 
 function pickColumns(data) {
   const some = (key) => data.picks.some((d) => d[key] !== null && d[key] !== undefined);
@@ -37,7 +38,7 @@ function flagList(d) {
 function pickTable(data) {
   const columns = pickColumns(data);
   const state = {by: columns[0], down: false, query: "", page: 0, open: null, everything: false};
-  const haystack = new Map(data.picks.map((d) => [d, [d.name, ...d.flags, ...d.stand_ins.map((s) => s.name)].join("\n").normalize().toLocaleLowerCase()]));
+  const haystack = new Map(data.picks.map((d) => [d, fold([d.name, ...d.flags, ...d.stand_ins.map((s) => s.name)].join("\n"))]));
   const body = element("tbody");
   const heads = columns.map((column) => {
     const button = element("button", {type: "button", onclick: () => sortBy(column)}, column.title, element("span", {class: "arrow", "aria-hidden": "true"}));
@@ -50,6 +51,10 @@ function pickTable(data) {
     announce(shownCount());
   }});
   const count = element("p", {class: "quiet", id: "count"});
+  const others = element("div", {id: "others"});
+  const folded = (data.not_picked ?? []).map(fold);
+  const standsFor = new Map();
+  for (const d of data.picks) for (const s of d.stand_ins) standsFor.set(s.name, [...(standsFor.get(s.name) ?? []), d.rank]);
   const pager = element("div", {class: "pager"});
   let matching = [];
 
@@ -76,8 +81,10 @@ function pickTable(data) {
   }
 
   function render() {
-    const words = state.query.normalize().toLocaleLowerCase().trim().split(/\s+/);
-    matching = data.picks.filter((d) => words.every((word) => haystack.get(d).includes(word))).sort(compare);
+    const words = fold(state.query).trim().split(/\s+/);
+    const matches = (text) => words.every((word) => text.includes(word));
+    matching = data.picks.filter((d) => matches(haystack.get(d))).sort(compare);
+    renderOthers(words[0] ? folded.flatMap((text, i) => (matches(text) ? [data.not_picked[i]] : [])) : []);
     const first = state.everything ? 0 : state.page * PAGE_ROWS;
     const page = state.everything ? matching : matching.slice(first, first + PAGE_ROWS);
     body.replaceChildren(...page.flatMap(rows));
@@ -88,6 +95,15 @@ function pickTable(data) {
     });
     count.textContent = shownCount();
     renderPager(first, page.length);
+  }
+
+  function renderOthers(found) {
+    const item = (name) => {
+      const ranks = standsFor.get(name);
+      return element("li", {}, nameNode(name, 36), ranks && element("span", {class: "quiet"}, ` (stand-in for pick ${ranks.join(", ")})`));
+    };
+    const more = found.length > OTHERS ? element("li", {class: "quiet"}, `and ${counted.format(found.length - OTHERS)} more`) : null;
+    others.replaceChildren(...(found.length ? [element("p", {}, `${plural(found.length, "candidate")} of that name ${found.length === 1 ? "was" : "were"} not picked:`), element("ul", {class: "inline names"}, found.slice(0, OTHERS).map(item), more)] : []));
   }
 
   function renderPager(first, n) {
@@ -132,12 +148,12 @@ function pickTable(data) {
 
   render();
   return element("div", {class: "stack"},
-    element("div", {class: "bar-of-tools"}, element("label", {for: "search"}, "Search the picks"), search, count),
+    element("div", {class: "bar-of-tools"}, element("label", {for: "search"}, "Search"), search, count),
     element("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": "Table of picks"},
       element("table", {class: "picks"},
         element("caption", {class: "hidden"}, "Picks. The buttons of the head sort; the button of a row shows its details."),
         element("thead", {}, element("tr", {}, heads)), body)),
-    pager);
+    pager, others);
 }
 
 function pageButtons(page, nPages, text, what, go) {

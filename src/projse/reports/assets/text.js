@@ -41,6 +41,9 @@ function nameNode(name, length) {
   return element("bdi", {class: "name"}, shortened(name, length));
 }
 
+// For searching: case and the way that accents are written do not matter.
+const fold = (text) => text.normalize().toLocaleLowerCase();
+
 const counted = new Intl.NumberFormat("en");
 const plural = (n, one, many = `${one}s`) => `${counted.format(n)} ${n === 1 ? one : many}`;
 
