@@ -8,6 +8,7 @@ import warnings
 
 import numpy as np
 import pytest
+from strange_names import NASTY
 
 from projse import ProjSe, ProjSeCV, StabilityProjSe
 from projse.reports.gather import gather
@@ -17,17 +18,6 @@ CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 DRIVER = shutil.which("chromedriver")
-
-NASTY = {
-    "markup": "<img src=x onerror=alert(1)>",
-    "script": "</script><script>window.ran = 1</script>",
-    "long": "x" * 5000,
-    "right to left": "שלום עולם (جين)",
-    "emoji": "👩‍🔬🧬 gene",
-    "turned": "\u202egnp.exe",
-    "empty": " ",
-    "half": "half \ud800",
-}
 
 
 @pytest.fixture(scope="session")
