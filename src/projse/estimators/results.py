@@ -97,13 +97,15 @@ class ResultsMixin(HtmlTableMixin):
     @property
     def explained_(self) -> Array:
         """R² that each pick adds to those before it, for each output."""
-        products = self._products().products
+        picked = self._products()
+        products = picked.products
         assert products is not None
         return added_r2(
             products.xx,
             products.xy,
             products.y_squares,
             n_given=products.n_given,
+            groups=picked.pick_of,
             eps=products.eps,
         )
 
@@ -181,7 +183,7 @@ class ResultsMixin(HtmlTableMixin):
 
     def _names_of(self, indices: Array) -> Array:
         """Return the names of candidates, made up where they have none."""
-        names = getattr(self, "feature_names_in_", None)
+        names = getattr(self, "variable_names_", getattr(self, "feature_names_in_", None))
         if names is not None:
             return np.asarray(names, dtype=object)[indices]
         return np.array([f"{self._view.lower()}{j}" for j in indices], dtype=object)

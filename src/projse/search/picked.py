@@ -26,11 +26,11 @@ from projse.search.stand_ins import nearest, partial_correlations
 
 Array = NDArray[Any]
 
-CHEAP = 1 << 24
-"""Multiplications that no fit is noticeably slower for: some milliseconds."""
+CHEAP = 1 << 23
+"""Multiplications that no fit is noticeably slower for: a millisecond or two."""
 
-LOOK = 16
-"""What it costs to look at a value of a row again, in multiplications."""
+LOOK = 64
+"""What it costs to look at a value of a row, in multiplications."""
 
 NEIGHBOURS = 10
 """Stand-ins a pick that are known where the moments of all candidates are not kept."""
@@ -56,7 +56,9 @@ class Picked:
     spec, plan
         Of the selection.
     indices : ndarray of int of shape (k,)
-        Columns of the picks.
+        Columns of the picks, pick by pick.
+    pick_of : ndarray of int of shape (k,)
+        Which pick each of them belongs to.
     products : PickProducts or None
     x_rows : ndarray of shape (k, n) or None
         Rows of ``K_XX`` of the picks, where the moments do not have them.
@@ -77,6 +79,7 @@ class Picked:
     spec: KernelSpec
     plan: Plan
     indices: Array
+    pick_of: Array
     products: PickProducts | None
     x_rows: Array | None = None
     columns: Array | None = None
@@ -117,13 +120,20 @@ def gather(
     route: Route, selection: Selection, plan: Plan, spec: KernelSpec, n_covariates: int = 0
 ) -> Picked:
     """Keep what may be asked for later of a selection that was made along a route."""
-    indices = np.asarray(selection.indices, dtype=np.intp)
-    keep: Any = {"spec": spec, "plan": replace(plan, tie_order=None), "indices": indices}
-    products = _products(route, selection, indices, spec, n_covariates)
-    picked = Picked(products=products, n_covariates=n_covariates, **keep)
+    n_picks = len(selection.indices)
+    columns_of = [columns_of_pick(selection, i) for i in range(n_picks)]
+    indices = np.concatenate([np.empty(0, dtype=np.intp), *columns_of])
+    picked = Picked(
+        spec=spec,
+        plan=replace(plan, tie_order=None),
+        indices=indices,
+        pick_of=np.repeat(np.arange(n_picks), [len(columns) for columns in columns_of]),
+        products=_products(route, selection, indices, spec, n_covariates),
+        n_covariates=n_covariates,
+    )
     behind = route.behind
-    if behind is None or not len(indices):
-        return picked
+    if behind is None or not n_picks or len(indices) > n_picks:
+        return picked  # stand-ins are single columns for single columns
     handed_on = route.moments is behind and not n_covariates
     if handed_on and behind.xx is not None:
         return replace(picked, has_products=True)
@@ -143,6 +153,11 @@ def gather(
     return replace(picked, x_rows=x_rows[:, columns].copy(), columns=columns, moments=few)
 
 
+def columns_of_pick(selection: Selection, i: int) -> Array:
+    """Return the columns that make up pick i."""
+    return np.array([selection.indices[i]], dtype=np.intp)
+
+
 def may_stand_in(gram: FeatureGram, plan: Plan, picks: Array) -> NDArray[np.bool_]:
     """Tell which candidates might be picked instead: those left out, but for excluded ones."""
     allowed = gram.alive.copy()
@@ -159,7 +174,7 @@ def _rows(route: Route, selection: Selection, indices: Array) -> Array | None:
     if missing.size:
         assert route.behind is not None
         at_hand = route.behind.xx is not None
-        if not at_hand and not _is_cheap(route, missing.size * route.gram.n_x):
+        if not at_hand and not _is_cheap(route, (missing.size + LOOK) * route.gram.n_x):
             return None
         made.update(zip(missing.tolist(), route.gram.x_rows(missing), strict=True))
     return np.array([made[j] for j in indices.tolist()])
@@ -231,7 +246,7 @@ def _across(
     if rows is not None:
         norms = np.sqrt(linear.xx_diag)
         return rows * np.outer(norms[indices], norms)
-    if linear.x_rows is None or not _is_cheap(route, len(indices) * linear.n_x):
+    if linear.x_rows is None or not _is_cheap(route, (len(indices) + LOOK) * linear.n_x):
         return None
     return linear.x_rows(indices, None)
 
@@ -258,6 +273,6 @@ def _is_cheap(route: Route, n_multiplications: int) -> bool:
     """Tell whether this many multiplications a row in memory are little against the pass."""
     if route.rows is None:
         return False
-    whole_pass = route.gram.n_x * route.gram.n_y
+    whole_pass = route.gram.n_x * (route.gram.n_y + LOOK)
     few = n_multiplications * route.rows.n_samples <= CHEAP
-    return few or n_multiplications <= whole_pass // 8
+    return few or n_multiplications <= whole_pass // 32
