@@ -48,6 +48,17 @@ def test_what_picks_explain_is_that_of_the_selector_best_output_first(seed):
     np.testing.assert_allclose(explained["along"][-1], explained["mean"], rtol=1e-5)
 
 
+def test_outputs_that_are_constant_or_picks_themselves_are_left_out(seed):
+    X, Y = planted(seed)
+    explained = gather(ProjSe(3).fit(X, np.hstack([Y, np.ones((len(Y), 1))])))["explained"]
+    assert sorted(explained["outputs"]) == ["y0", "y1", "y2"]
+    np.testing.assert_allclose(explained["mean"], np.mean(explained["total"]), rtol=1e-5)
+    one = ProjSe(3).fit(X)
+    others = gather(one)["explained"]["outputs"]
+    assert sorted(others) == sorted(set(map("x{}".format, range(8))) - set(one.selected_names_))
+    assert gather(ProjSe(8).fit(X))["explained"] is None
+
+
 def test_stand_ins_are_those_of_the_selector_also_where_names_repeat(seed):
     pd = pytest.importorskip("pandas")
     X, Y = planted(seed)

@@ -74,18 +74,18 @@ def gather(
         selector, cv = selector.selector_, selector if cv is None else cv
     _refuse_others(selector, cv, stability)
     moments = getattr(selector, "moments_", None)
-    names = [str(name) for name in selector._names_of(np.arange(selector.n_features_in_))]
-    explained = _explained(selector)
+    names = _candidates(selector)
+    explained = _explained(selector, moments)
     stand_ins, left_out = _stand_ins(selector)
     if explained is None:
         left_out.append("What each pick explains is not shown: this fit did not sum what it needs.")
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
-        "summary": _summary(selector, moments, explained),
+        "summary": _summary(selector, len(names), moments, explained),
         "picks": _picks(selector, names, stand_ins, stability),
         "not_picked": _not_picked(selector, names),
         "explained": explained,
-        "has_stand_ins": stand_ins is not None,
+        "has_stand_ins": stand_ins is not None and any(stand_ins),
         "left_out": left_out,
         "checks": checks(selector, names, cv=cv, stability=stability),
         "notes": list(dict.fromkeys(notes)),
@@ -125,7 +125,14 @@ def _refuse_others(selector: Any, cv: Any, stability: Any) -> None:
             )
 
 
-def _summary(selector: Any, moments: Any, explained: dict[str, Any] | None) -> dict[str, Any]:
+def _candidates(selector: Any) -> list[str]:
+    """Return the names of all candidates, which ``selected_`` counts by."""
+    return [str(name) for name in selector._names_of(np.arange(selector.n_features_in_))]
+
+
+def _summary(
+    selector: Any, n_candidates: int, moments: Any, explained: dict[str, Any] | None
+) -> dict[str, Any]:
     kind = "outputs"
     if moments is not None and moments.one_view:
         kind = "one view"
@@ -133,7 +140,7 @@ def _summary(selector: Any, moments: Any, explained: dict[str, Any] | None) -> d
         kind = "classes"
     return {
         "n_picks": len(selector.selected_),
-        "n_candidates": int(selector.n_features_in_),
+        "n_candidates": n_candidates,
         "n_outputs": None if moments is None else int(moments.n_y),
         "n_rows": None if moments is None else int(moments.n_samples),
         "kind": kind,
@@ -162,7 +169,7 @@ def _picks(
         included = round_ == 0
         record = {
             "rank": place + 1,
-            "name": names[index],
+            "name": names[int(index)],
             "index": int(index),
             "score": number(score),
             "correlation": number(correlation),
@@ -180,7 +187,8 @@ def _picks(
 
 def _not_picked(selector: Any, names: list[str]) -> list[str] | None:
     """Return the candidates that were not picked, to be found by a search; None for very many."""
-    others = [names[j] for j in np.flatnonzero(~selector.support_)]
+    picked = set(selector.selected_.tolist())
+    others = [name for j, name in enumerate(names) if j not in picked]
     return others if sum(map(len, others)) <= SEARCHED_LETTERS else None
 
 
@@ -198,25 +206,30 @@ def _flags(selector: Any, margin: float, pvalue: float, included: bool) -> list[
     return flags
 
 
-def _explained(selector: Any) -> dict[str, Any] | None:
+def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
     """Return what each pick adds to each output, where that can be told."""
     try:
-        values = np.nan_to_num(np.asarray(selector.explained_, dtype=np.float64))
+        values = np.asarray(selector.explained_, dtype=np.float64)
     except AttributeError:  # it says so where products are missing
         return None
-    if not values.size:
+    known: Array = np.isfinite(values).all(
+        axis=0
+    )  # of a constant output there is nothing to explain
+    if moments is not None and moments.one_view:
+        known[selector.selected_] = False  # picks explain themselves
+    if not known.any() or not len(values):
         return None
     outputs = [str(name) for name in selector.output_names_]
-    total = values.sum(axis=0)
-    best = np.argsort(-total, kind="stable")
+    total = np.where(known, values.sum(axis=0), -np.inf)
+    best = np.argsort(-total, kind="stable")[: known.sum()]
     kept = best[: max(1, EXPLAINED_CELLS // len(values))]
     return {
         "outputs": [outputs[j] for j in kept],
         "values": [[number(v) for v in row] for row in values[:, kept]],
         "total": [number(v) for v in total[kept]],
-        "n_outputs": values.shape[1],
-        "mean": number(total.mean()),
-        "along": [number(v) for v in values.mean(axis=1).cumsum()],
+        "n_outputs": len(best),
+        "mean": number(total[best].mean()),
+        "along": [number(v) for v in values[:, best].mean(axis=1).cumsum()],
     }
 
 
@@ -270,6 +283,7 @@ def _frequencies(stability: Any, selector: Any, names: list[str]) -> dict[str, A
     frequencies = stability.selection_frequencies_
     order = np.argsort(-frequencies, kind="stable")
     order = order[frequencies[order] > 0][:FREQUENCIES]
+    picked = set(selector.selected_.tolist())
     n, level = int(stability.n_resamples), float(stability.confidence)
     low, high = wilson_interval(frequencies[order], n, level)
     return {
@@ -288,7 +302,7 @@ def _frequencies(stability: Any, selector: Any, names: list[str]) -> dict[str, A
                 "frequency": number(frequencies[j]),
                 "low": number(below),
                 "high": number(above),
-                "picked": bool(selector.support_[j]),
+                "picked": int(j) in picked,
             }
             for j, below, above in zip(order, low, high, strict=True)
         ],

@@ -49,16 +49,19 @@ function labels(names, width, most = MOST_LABEL) {
   return {texts, space: Math.ceil(Math.max(20, ...texts.map(pixels))) + 12};
 }
 
-const withRank = (d) => `${d.rank}. ${d.name}`;
+const withRank = (d) => `${d.rank}. ${d.name.trim() === "" ? shown(d.name) : d.name}`;
 
 const common = {style: {fontFamily: FONT, fontSize: "12px", background: "transparent", color: INK, overflow: "visible"}};
+
+// Close calls are many in most tables, and have their chip there.
+const isDoubtful = (d) => d.flags.includes("tie") || d.flags.includes("may be chance");
 
 // One value a pick: horizontal bars with names for a few, points by rank for many.
 function drawPicks(picks, measure, width) {
   const known = picks.filter((d) => measure.value(d) !== null);
   if (!known.length) return element("p", {class: "quiet"}, "No values to draw.");
   const title = (d) => `${d.rank}. ${shortened(d.name)}\n${measure.label}: ${measure.format(measure.raw ? measure.raw(d) : measure.value(d))}`;
-  const fill = (d) => (d.flags.length ? SECOND : ACCENT);
+  const fill = (d) => (isDoubtful(d) ? SECOND : ACCENT);
   let drawn;
   const rule = measure.rule === undefined ? [] : measure.rule;
   if (known.length <= NAMED_BARS) {

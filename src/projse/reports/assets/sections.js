@@ -20,7 +20,7 @@ function summarySection(data) {
     tile(counted.format(s.n_picks), `picked of ${counted.format(s.n_candidates)} candidates`),
     s.n_rows !== null && tile(counted.format(s.n_rows), "rows"),
     s.n_outputs !== null && s.kind !== "one view" && tile(counted.format(s.n_outputs), `${s.kind}, of rank ${counted.format(s.rank)}`),
-    s.explained !== null && tile(percent(s.explained), "of the outputs explained, on average"),
+    s.explained !== null && tile(percent(s.explained), `of ${s.kind === "one view" ? "the other variables" : "the outputs"} explained, on average`),
     data.stability && tile(decimal(data.stability.index, 2), "stability (1: always the same set)", "#stability"),
     tile(String(looks), looks === 1 ? "check is worth a look" : "checks are worth a look", "#checks"),
   ].filter(Boolean);
@@ -60,11 +60,11 @@ function measures(data) {
   const {significance} = data.summary;
   const strength = (d) => (d.pvalue === null ? null : -Math.log10(Math.max(d.pvalue, 1e-300)));
   return [
-    {key: "score", label: "Score", axis: "Score →", value: (d) => d.score, format: decimal, text: "How much of each pick the outputs explain, given the picks before it."},
-    data.explained && {key: "along", label: "Explained so far", axis: "Share of the outputs explained (%) →", value: (d) => 100 * data.explained.along[d.rank - 1], format: (v) => percent(v / 100), text: "Share of the outputs that a regression on the picks up to each one explains, on average. Where it levels off, more picks add little."},
-    has("margin") && {key: "margin", label: "Margin", axis: "Lead over the runner-up (%) →", value: (d) => (d.margin === null ? null : 100 * d.margin), format: (v) => percent(v / 100), text: "How far ahead of the runner-up each pick was. Near 0, the order is not decided by the data."},
-    has("pvalue") && {key: "pvalue", label: "p-value", axis: "−log₁₀ p →", value: strength, raw: (d) => d.pvalue, format: pvalue, rule: [-Math.log10(significance)], text: `Longer bars are less likely to be chance; the dashed line is p = ${significance}.`},
-    has("frequency") && {key: "frequency", label: "Comes back", axis: "Share of the resamples (%) →", value: (d) => 100 * d.frequency, format: (v) => percent(v / 100), domain: [0, 100], rule: [100 * data.stability.threshold], text: "How often each pick is selected again from other rows; the dashed line is the threshold."},
+    {key: "score", label: "Score", axis: "Score", value: (d) => d.score, format: decimal, text: "How much of each pick the outputs explain, given the picks before it."},
+    data.explained && {key: "along", label: "Explained so far", axis: "Share of the outputs explained (%)", value: (d) => 100 * data.explained.along[d.rank - 1], format: (v) => percent(v / 100), text: "Share of the outputs that a regression on the picks up to each one explains, on average. Where it levels off, more picks add little."},
+    has("margin") && {key: "margin", label: "Margin", axis: "Lead over the runner-up (%)", value: (d) => (d.margin === null ? null : 100 * d.margin), format: (v) => percent(v / 100), text: "How far ahead of the runner-up each pick was. Near 0, the order is not decided by the data."},
+    has("pvalue") && {key: "pvalue", label: "p-value", axis: "−log₁₀ p", value: strength, raw: (d) => d.pvalue, format: pvalue, rule: [-Math.log10(significance)], text: `Longer bars are less likely to be chance; the dashed line is p = ${significance}.`},
+    has("frequency") && {key: "frequency", label: "Comes back", axis: "Share of the resamples (%)", value: (d) => 100 * d.frequency, format: (v) => percent(v / 100), domain: [0, 100], rule: [100 * data.stability.threshold], text: "How often each pick is selected again from other rows; the dashed line is the threshold."},
   ].filter(Boolean);
 }
 
@@ -88,7 +88,7 @@ function picksSection(data) {
   let now = all[0];
   const text = element("p", {id: "measure"}, now.text);
   const place = chart(describe(data.picks, now), (width) => drawPicks(data.picks, now, width));
-  const flagged = data.picks.some((d) => d.flags.length);
+  const flagged = data.picks.some(isDoubtful);
   const choose = segments("measure", "What the chart shows", all, (key) => {
     now = all.find((measure) => measure.key === key);
     text.textContent = now.text;
@@ -98,7 +98,7 @@ function picksSection(data) {
   });
   return section("picks", "The picks",
     element("div", {class: "card"}, choose, text, place,
-      flagged && legend([["accent", "clear"], ["second", "with a note: see the table"]])),
+      flagged && legend([["accent", "clear"], ["second", "a tie, or may be chance"]])),
     element("div", {class: "card"}, pickTable(data), data.left_out.map((text) => element("p", {class: "quiet"}, text)), howToRead(data)));
 }
 
@@ -162,7 +162,7 @@ function explainedSection(data) {
     element("div", {class: "card"},
       figure("What each pick adds to each output", `Percent of the output's variance, by least squares in the order of the picks. A row shows what a pick is for.${left > 0 ? ` The ${counted.format(left)} outputs that are explained least are left out.` : ""}`, tools, place, scaleLegend(most), numbers)),
     element("div", {class: "card"},
-      figure("How much of each output is explained", bestText, chart(`Bars of ${plural(best.length, "output")}: from ${percent(best[0].value)} of ${shortened(best[0].name)} to ${percent(best[best.length - 1].value)} of ${shortened(best[best.length - 1].name)}.`, (width) => drawShares(best, width, "Explained by all picks (%) →")))));
+      figure("How much of each output is explained", bestText, chart(`Bars of ${plural(best.length, "output")}: from ${percent(best[0].value)} of ${shortened(best[0].name)} to ${percent(best[best.length - 1].value)} of ${shortened(best[best.length - 1].name)}.`, (width) => drawShares(best, width, "Explained by all picks (%)")))));
 }
 
 function scaleLegend(most) {

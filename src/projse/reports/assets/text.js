@@ -54,6 +54,7 @@ function decimal(value, digits = 3) {
 function percent(value) {
   if (value === null || value === undefined) return "–";
   const share = 100 * value;
+  if (share !== 0 && Math.abs(share) < 0.005) return "<\u00a00.01\u00a0%";
   return `${share !== 0 && Math.abs(share) < 1 ? share.toPrecision(2) : share.toFixed(Math.abs(share) < 10 ? 1 : 0)}\u00a0%`;
 }
 
