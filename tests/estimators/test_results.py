@@ -309,6 +309,17 @@ def test_picks_that_repeat_others_have_no_share_to_keep():
     assert all(np.isnan(one.keeps) and one.closeness == 0 for one in selector.stand_ins(2))
 
 
+def test_a_selection_of_nothing_has_empty_results():
+    X = np.random.default_rng(0).normal(size=(40, 5))
+    Y = np.random.default_rng(1).normal(size=(40, 2))
+    nothing = ProjSe("auto", significance=1e-9).fit(X, Y)
+    one_view = ProjSe(2, **PAPER).partial_fit(np.ones((3, 5)))  # of which more rows may tell
+    for selector, n in ((nothing, 2), (one_view, 5)):
+        assert len(selector.table()) == 0
+        assert selector.explained_.shape == (0, n)
+        assert selector.stand_ins() == []
+
+
 @pytest.mark.parametrize("k", [0, -1, 1.5, "3"])
 def test_numbers_of_stand_ins_are_checked(k):
     with pytest.raises(ValueError, match=f"k={k!r} must be a number of stand-ins"):

@@ -177,7 +177,7 @@ def _rows(route: Route, selection: Selection, indices: Array) -> Array | None:
         if not at_hand and not _is_cheap(route, (missing.size + LOOK) * route.gram.n_x):
             return None
         made.update(zip(missing.tolist(), route.gram.x_rows(missing), strict=True))
-    return np.array([made[j] for j in indices.tolist()])
+    return np.array([made[j] for j in indices.tolist()]).reshape(len(indices), route.gram.n_x)
 
 
 def _products(
