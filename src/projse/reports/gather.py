@@ -212,9 +212,8 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
         values = np.asarray(selector.explained_, dtype=np.float64)
     except AttributeError:  # it says so where products are missing
         return None
-    known: Array = np.isfinite(values).all(
-        axis=0
-    )  # of a constant output there is nothing to explain
+    # Of a constant output there is nothing to explain.
+    known = np.isfinite(values.sum(axis=0, keepdims=True))[0]
     if moments is not None and moments.one_view:
         known[selector.selected_] = False  # picks explain themselves
     if not known.any() or not len(values):
