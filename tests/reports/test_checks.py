@@ -32,6 +32,17 @@ def test_nothing_is_worth_a_look_where_nothing_is_wrong(seed):
     )
 
 
+def test_a_selection_of_nothing_is_told_and_not_praised(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(60, 5)), rng.normal(size=(60, 2))
+    selector = ProjSe("auto", significance=1e-9).fit(X, Y)
+    result = found(selector)
+    assert not len(selector.selected_)
+    assert next(iter(result)) == "Nothing selected"
+    assert "1e-09" in result["Nothing selected"]["text"]
+    assert not {"Chance", "Ties and close calls", "Leverage of single rows"} & set(result)
+
+
 def test_ties_and_copies_are_named(seed):
     X, Y = planted(seed)
     X = np.hstack([X, -2 * X[:, [5]]])

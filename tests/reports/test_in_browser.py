@@ -86,6 +86,18 @@ def test_it_opens_from_disk_and_shows_every_section(opened, whole):
     assert whole["repeat"]["data"]["moments"] in browser.page_source
 
 
+def test_a_report_of_nothing_opens_too(opened, whole):
+    nothing = {
+        "picks": [],
+        "explained": None,
+        "cv": None,
+        "stability": None,
+        "has_stand_ins": False,
+    }
+    browser = opened({**whole, **nothing})
+    assert "No variable was selected" in browser.find_element(By.ID, "picks").text
+
+
 def test_charts_draw_a_mark_for_every_number(opened, whole):
     browser = opened(whole)
     assert len(drawn_bars(browser)) == 12

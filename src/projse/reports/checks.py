@@ -70,17 +70,23 @@ def checks(
     """
     moments = getattr(selector, "moments_", None)
     found = [
-        *_order(selector, names),
-        _chance(selector, names),
-        _used_up(selector),
         _few_rows(selector, moments),
-        _single_rows(selector, moments, names),
         _constant(selector, moments, names),
         _copies(selector, moments, names),
     ]
+    if len(selector.selected_):
+        found = [
+            *_order(selector, names),
+            _chance(selector, names),
+            _used_up(selector),
+            _single_rows(selector, moments, names),
+            *found,
+        ]
+    else:
+        found.append(_nothing(selector))
     if cv is not None:
         found.append(_predicts(cv))
-    if stability is not None:
+    if stability is not None and len(selector.selected_):
         found.append(_comes_back(selector, stability, names))
     order = ("look", "unknown", "fine")
     found.sort(key=lambda check: order.index(check.status))
@@ -93,6 +99,16 @@ def _concerning(
     """Name the variables that a check is about."""
     every = [names[int(j)] for j in indices]
     return Check(status, title, text, tuple(every[:LISTED]), len(every))
+
+
+def _nothing(selector: Any) -> Check:
+    text = "No variable was selected: nothing that may be picked tells anything about the outputs."
+    if selector.n_features_to_select == "auto":
+        text = (
+            "No variable was selected: the best candidate's p-value is above "
+            f"{selector.significance:g}. As many unrelated ones would do as well by chance."
+        )
+    return Check("look", "Nothing selected", text)
 
 
 def _order(selector: Any, names: Sequence[str]) -> list[Check]:

@@ -200,7 +200,7 @@ function repeatSection({repeat: r, summary: s}) {
   const code = (title, text) => text && element("div", {class: "code"}, element("h3", {}, title),
     element("pre", {tabindex: "0", role: "region", "aria-label": title}, element("code", {}, element("bdi", {}, shownLines(text)))), copyButton(text, title));
   const facts = (title, entries) => element("div", {}, element("h3", {}, title), element("dl", {class: "facts"}, entries.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])));
-  const hash = (value) => (value === null ? "not kept by this fit" : element("code", {class: "hash"}, value));
+  const hash = (value, missing) => (value === null ? missing : element("code", {class: "hash"}, value));
   const changed = r.parameters.map(({name, value, became}) => [name, element("code", {}, shown(value) + (became === null || became === value ? "" : ` → ${shown(became)}`))]);
   return section("repeat", "Repeat it", element("div", {class: "card stack"},
     code("Command", r.command), code("In Python", r.python),
@@ -208,7 +208,7 @@ function repeatSection({repeat: r, summary: s}) {
       facts("Data", [
         ["Rows", s.n_rows === null ? "not kept by this fit" : counted.format(s.n_rows)], ["Candidates", counted.format(s.n_candidates)],
         ["Outputs", s.kind === "one view" ? "one view" : s.n_outputs === null ? "not kept by this fit" : counted.format(s.n_outputs)],
-        ["SHA-256 of the names", hash(r.data.names)], ["SHA-256 of the rounded moments", hash(r.data.moments)]]),
+        ["SHA-256 of the names", hash(r.data.names, "the columns have no names")], ["SHA-256 of the rounded moments", hash(r.data.moments, "not kept by this fit")]]),
       facts("Versions", r.versions.map(({name, version}) => [name, version]))),
     element("details", {}, element("summary", {}, "All parameters"), element("dl", {class: "facts"}, changed.flatMap(([name, value]) => [element("dt", {}, name), element("dd", {}, value)])))));
 }
