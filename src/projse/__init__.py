@@ -15,6 +15,7 @@ from projse.exceptions import MomentsFileError, RankExhaustedWarning, SourceErro
 from projse.moments.blocks import block_moments
 from projse.moments.stream import moments_from
 from projse.moments.sums import Moments
+from projse.reports.write import report
 
 __version__ = "0.1.0.dev0"
 
@@ -35,5 +36,6 @@ __all__ = [
     "block_moments",
     "moments_from",
     "permutation_test",
+    "report",
     "subspace_correlation",
 ]

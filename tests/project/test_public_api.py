@@ -82,6 +82,7 @@ def test_the_public_names_are_these():
         "block_moments",
         "moments_from",
         "permutation_test",
+        "report",
         "subspace_correlation",
     ]
 

@@ -55,6 +55,7 @@ from projse.cli.options import (
 )
 from projse.cli.read import Reading, moments_files
 from projse.cli.values import groups_of, how_many, missing_word, split
+from projse.cli.write import Destinations
 from projse.estimators.paper import PAPER
 from projse.moments.options import SourceOptions
 
@@ -179,6 +180,14 @@ def select(
     csv_to: Annotated[
         str | None, option("--csv", metavar="FILE", help="Write CSV; - for standard output.")
     ] = None,
+    report_to: Annotated[
+        str | None,
+        option(
+            "--report",
+            metavar="FILE",
+            help="Write an HTML page to look at in a browser; - for standard output.",
+        ),
+    ] = None,
     jobs: Jobs = None,
     quiet: Quiet = False,
     debug: Debug = False,
@@ -188,8 +197,10 @@ def select(
     DATA may also be files that 'projse moments' wrote.
     """
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        if json_to == csv_to == "-":
-            raise typer.BadParameter("--json and --csv cannot both go to standard output.")
+        destinations = Destinations(json_to, csv_to, report_to)
+        if len(destinations.to_stdout) > 1:
+            both = " and ".join(destinations.to_stdout)
+            raise typer.BadParameter(f"{both} cannot both go to standard output.")
         reading = _reading_of(context)
         if not (targets or class_target or one_view or moments_files(data)):
             raise typer.BadParameter(
@@ -217,15 +228,17 @@ def select(
             **{name: value for name, value in given.items() if value is not None},
         }
         if fdr is None:
-            _cli_select.select(reading, parameters, json_to, csv_to)
+            _cli_select.select(reading, parameters, destinations)
             return
         if one_view or n_features is not None:
             given_too = "--one-view" if one_view else "-k"
             raise typer.BadParameter(
                 f"--fdr finds what matters for targets; leave out {given_too}."
             )
+        if report_to is not None:
+            raise typer.BadParameter("--report shows picks; leave out --fdr, or use --json.")
         knockoffs = {"fdr": fdr, "n_draws": draws, "random_state": seed}
-        _cli_discover.discover(reading, parameters, knockoffs, json_to, csv_to)
+        _cli_discover.discover(reading, parameters, knockoffs, destinations)
 
 
 @moments_app.command()

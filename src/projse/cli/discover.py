@@ -7,7 +7,7 @@ from projse.cli.read import Reading, load_disjoint, moments_files, say
 from projse.cli.select import csv_text, excluded, places
 from projse.cli.table import Column, decimal, print_prose, table, warnings_as_notes
 from projse.cli.text import json_text, shown
-from projse.cli.write import STDOUT, is_terminal, write_text
+from projse.cli.write import Destinations, is_terminal, write_text
 from projse.estimators.knockoffs import KnockoffProjSe
 from projse.estimators.projse import ProjSe
 
@@ -18,11 +18,10 @@ def discover(
     reading: Reading,
     parameters: dict[str, Any],
     knockoffs: dict[str, Any],
-    json_to: str | None,
-    csv_to: str | None,
+    destinations: Destinations,
 ) -> None:
     """Read, find, and show or write what was found."""
-    json_place, csv_place = places(reading, json_to, csv_to)
+    where_to = places(reading, destinations)
     selector = ProjSe(**parameters)
     found = KnockoffProjSe(selector, n_jobs=selector.n_jobs, **knockoffs)
     with warnings_as_notes():
@@ -35,11 +34,12 @@ def discover(
                 lambda report: found.fit_source(reading.data, progress=report, **reading.options)
             )
     summary = reading.summary(found.moments_)
-    if json_place is not None:
-        write_text(json_place, json_text(as_dict(found, reading)))
-    if csv_place is not None:
-        write_text(csv_place, csv_text(KEYS, records(found), for_terminal=is_terminal(csv_place)))
-    if STDOUT in (json_to, csv_to):
+    for option, place in where_to.items():
+        text = json_text(as_dict(found, reading))
+        if option == "--csv":
+            text = csv_text(KEYS, records(found), for_terminal=is_terminal(place))
+        write_text(place, text)
+    if destinations.to_stdout:
         if not reading.quiet:
             say(summary)
         return

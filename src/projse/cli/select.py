@@ -2,10 +2,13 @@
 
 import csv
 import io
+import shlex
+import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +18,20 @@ from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
 from projse.cli.table import picks_table, print_new_rounds, print_prose, warnings_as_notes
 from projse.cli.text import json_text, shown
-from projse.cli.write import STDOUT, is_terminal, place_to_write, write_text
+from projse.cli.write import STDOUT, Destinations, is_terminal, place_to_write, write_text
 from projse.estimators.projse import ProjSe
 from projse.exceptions import ProductsMissingError, ProductsMissingWarning, SourceError
 from projse.moments.sums import Moments
+from projse.reports.gather import gather
+from projse.reports.page import page
 from projse.sources.groups import resolve_groups
 
 
-def select(
-    reading: Reading, parameters: dict[str, Any], json_to: str | None, csv_to: str | None
-) -> None:
+def select(reading: Reading, parameters: dict[str, Any], destinations: Destinations) -> None:
     """Read, select, and show or write the picks."""
-    json_place, csv_place = places(reading, json_to, csv_to)
+    where_to = places(reading, destinations)
     selector = ProjSe(**parameters)
-    with warnings_as_notes(), _all_picks():
+    with warnings_as_notes() as notes, _all_picks():
         if moments_files(reading.data):
             moments = _sum(load_disjoint(reading.data))
             left_out = excluded(moments, reading, selector.groups)
@@ -39,15 +42,27 @@ def select(
                 lambda report: selector.fit_source(reading.data, progress=report, **reading.options)
             )
     summary = reading.summary(selector.moments_)
-    if json_place is not None:
-        write_text(json_place, json_text(as_dict(selector, reading)))
-    if csv_place is not None:
-        write_text(csv_place, as_csv(selector, for_terminal=is_terminal(csv_place)))
-    if STDOUT in (json_to, csv_to):
+    for option, place in where_to.items():
+        write_text(place, _text(option, place, selector, reading, notes))
+    if destinations.to_stdout:
         if not reading.quiet:
             say(summary)
         return
     _print(selector, summary)
+
+
+def _text(option: str, place: str | Path, selector: Any, reading: Reading, notes: list[str]) -> str:
+    """Return what an option asks to be written."""
+    if option == "--json":
+        return json_text(as_dict(selector, reading))
+    if option == "--csv":
+        return as_csv(selector, for_terminal=is_terminal(place))
+    return page(gather(selector, command=_command(), notes=tuple(notes)))
+
+
+def _command() -> str:
+    """Return the command as it can be typed again."""
+    return shlex.join(["projse", *sys.argv[1:]])
 
 
 @contextmanager
@@ -231,23 +246,21 @@ def _encodable(name: str) -> str:
     return name.encode("utf-8", "backslashreplace").decode()
 
 
-def places(
-    reading: Reading, json_to: str | None, csv_to: str | None
-) -> tuple[str | Path | None, str | Path | None]:
-    """Return where JSON and CSV go; refuse places that hold what is needed."""
-    written = [str(where) for where in (json_to, csv_to) if where not in (None, STDOUT)]
+def places(reading: Reading, destinations: Destinations) -> dict[str, str | Path]:
+    """Return where each result goes, by its option; refuse places that hold what is needed."""
+    written = [where for where in destinations.given.values() if where != STDOUT]
     inputs = reading.files() if written else []
-    places = [
-        where
-        if where in (None, STDOUT)
-        else place_to_write(str(where), inputs, reading.source.state)
-        for where in (json_to, csv_to)
-    ]
+    found: dict[str, str | Path] = {
+        option: where if where == STDOUT else place_to_write(where, inputs, reading.source.state)
+        for option, where in destinations.given.items()
+    }
     for where in written:
         reading.refuse_among_data(where)
-    if places[0] is not None and places[0] == places[1]:
-        raise ValueError(f"--json and --csv both go to {json_to}. Name two files.")
-    return places[0], places[1]
+    for (one, place), (other, same) in combinations(found.items(), 2):
+        if place == same:
+            where = destinations.given[one]
+            raise ValueError(f"{one} and {other} both go to {where}. Name two files.")
+    return found
 
 
 def _number(value: Any) -> float | None:

@@ -109,12 +109,17 @@ def print_new_rounds(console: "Console", selector: Any) -> None:
 
 
 @contextmanager
-def warnings_as_notes() -> Iterator[None]:
-    """Show each warning as one line on stderr instead of a line of source code."""
+def warnings_as_notes() -> Iterator[list[str]]:
+    """Show each warning as one line on stderr instead of a line of source code.
+
+    The list that the block gets holds them once it has ended.
+    """
+    notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        yield
+        yield notes
     for warning in caught:
+        notes.append(str(warning.message))
         print(f"projse: note: {shown(str(warning.message))}", file=sys.stderr)
 
 

@@ -3,12 +3,32 @@
 import os
 import sys
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 from projse.atomic import write_whole
 from projse.sources.files import identity
 
 STDOUT = "-"
+
+
+@dataclass(frozen=True)
+class Destinations:
+    """Where the results of a selection go, as the user gave it; None: nowhere."""
+
+    json: str | None = None
+    csv: str | None = None
+    report: str | None = None
+
+    @property
+    def given(self) -> dict[str, str]:
+        """Return the places by their options."""
+        return {f"--{name}": where for name, where in vars(self).items() if where is not None}
+
+    @property
+    def to_stdout(self) -> list[str]:
+        """Return the options that ask for standard output."""
+        return [option for option, where in self.given.items() if where == STDOUT]
 
 
 def place_to_write(

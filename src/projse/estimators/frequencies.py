@@ -22,6 +22,7 @@ class FrequenciesMixin(HtmlTableMixin):
     selection_frequencies_: Array
     selections_: Array
     confidence: float
+    variable_names_: Any
 
     @property
     def selected_names_(self) -> Array:

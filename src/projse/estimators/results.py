@@ -66,6 +66,7 @@ class ResultsMixin(HtmlTableMixin):
     moments_: Moments
     n_features_in_: int
     _view: str
+    variable_names_: Any
     _picked: Picked | None = None
 
     def _keep_picked(self, outcome: Outcome, of: Rows | Moments) -> None:
