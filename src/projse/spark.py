@@ -54,6 +54,7 @@ def moments(
     targets: str | Sequence[str] | None = None,
     weight: str | None = None,
     class_target: str | None = None,
+    covariates: str | Sequence[str] | None = None,
     with_xx: bool | str = "auto",
     n_jobs: int | None = None,
     batch_size: int | None = None,
@@ -72,6 +73,9 @@ def moments(
         Column of row weights: 2 counts as the row twice, 0 as the row gone.
     class_target : str, default=None
         Column of class labels, in place of ``targets``. Without either: one view.
+    covariates : str or sequence of str, default=None
+        Columns that a selection takes out of all others first: numbers, or labels, whose levels
+        are collected before the pass.
     with_xx : bool or "auto", default="auto"
         Keep the products of the candidates with each other, as in :meth:`Moments.from_arrays`.
     n_jobs, batch_size : int, default=None
@@ -82,7 +86,7 @@ def moments(
     Moments
     """
     check_pass_options(n_jobs, batch_size, with_xx)
-    rows = SparkRows.of(df, features, targets, weight, class_target)
+    rows = SparkRows.of(df, features, targets, weight, class_target, covariates)
     return moments_elsewhere(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
 
 
@@ -138,6 +142,8 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
         Column of class labels; used when ``targetCols`` is not set.
     weightCol : str
         Column of row weights.
+    covariateCols : list of str
+        Columns that are taken out of all others first: numbers or labels.
     outputCol : str
         Column for the vectors of picks, in the order of the candidates.
     numFeatures : int, float, "auto" or None
@@ -150,6 +156,9 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
 
     targetCols = Param(
         Params._dummy(), "targetCols", "references", typeConverter=TypeConverters.toListString
+    )
+    covariateCols = Param(
+        Params._dummy(), "covariateCols", "taken out first", TypeConverters.toListString
     )
     numFeatures = _param("numFeatures", "how many to select")
     kernel = _param("kernel", "linear, poly or rbf")
@@ -191,6 +200,8 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
             columns["class_target"] = self.getLabelCol()
         if self.isSet("weightCol"):
             columns["weight"] = self.getWeightCol()
+        if self.isSet("covariateCols"):
+            columns["covariates"] = self.getOrDefault("covariateCols") or None
         selector.fit_spark(dataset, **columns)
         names = getattr(selector, "feature_names_in_", None)
         model = ProjSeSelectorModel(

@@ -512,7 +512,7 @@ def test_a_task_hands_on_moments_and_no_rows():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(5000, n_x)), rng.normal(size=(5000, n_y))
     layout = Layout(n_x=n_x, n_y=n_y)
-    part = reduce_partition(0, X, Y, None, layout, PartitionPass(layout=layout).reduction)
+    part = reduce_partition(0, X, Y, None, None, layout, PartitionPass(layout=layout).reduction)
     promised = 8 * (n_y**2 + n_x * n_y + 2 * n_x + n_y)
     assert promised <= len(pickle.dumps(part)) <= promised + 2000
 

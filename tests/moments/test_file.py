@@ -128,7 +128,7 @@ def test_a_missing_file_is_a_missing_file(tmp_path):
 def test_a_newer_version_says_so(small):
     content, load = small
     rest = content[len(MAGIC) + 4 :]
-    with pytest.raises(MomentsFileError, match=r"version 2.*Upgrade"):
+    with pytest.raises(MomentsFileError, match=r"version 3.*Upgrade"):
         load(MAGIC + (VERSION + 1).to_bytes(4, "little") + rest)
 
 

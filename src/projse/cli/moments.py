@@ -56,6 +56,7 @@ def info(files: list[str], as_json: bool) -> None:
         return
     console = Console(highlight=False)
     for name, moments in found.items():
+        names, n, n_given = moments.target_names, moments.n_references, moments.n_covariates
         facts = {
             "file": f"{name} ({Path(name).stat().st_size:,} bytes)",
             "rows": f"{moments.n_samples:,}",
@@ -63,7 +64,10 @@ def info(files: list[str], as_json: bool) -> None:
             "candidates": _some(moments.n_x, moments.feature_names),
             "references": "one view"
             if moments.one_view
-            else _some(moments.n_y, moments.target_names),
+            else _some(n, None if names is None else names[:n]),
+            "covariates": "none"
+            if not moments.n_covariates
+            else _some(moments.n_covariates, None if names is None else names[-n_given:]),
             "class labels": "no" if moments.classes is None else "yes",
             "multiplied in": "float32" if moments.eps > 1e-10 else "float64",
             "products of candidates": "kept" if moments.xx is not None else "not kept",
@@ -75,13 +79,16 @@ def info(files: list[str], as_json: bool) -> None:
 
 def as_dict(moments: Moments) -> dict[str, Any]:
     """Return the facts about moments as plain values."""
+    names, n = moments.target_names, moments.n_y - moments.n_covariates
     return {
         "n_rows": moments.n_samples,
         "sum_weights": moments.sum_weights,
         "n_candidates": moments.n_x,
         "features": None if moments.feature_names is None else list(moments.feature_names),
         "one_view": moments.one_view,
-        "targets": None if moments.target_names is None else list(moments.target_names),
+        "targets": None if names is None else list(names[:n]),
+        "n_covariates": moments.n_covariates,
+        "covariates": None if names is None else list(names[n:]),
         "class_labels": moments.classes is not None,
         "with_xx": moments.xx is not None,
         "eps": moments.eps,
@@ -90,10 +97,17 @@ def as_dict(moments: Moments) -> dict[str, Any]:
 
 def describe(moments: Moments) -> str:
     """Say in a few words what moments hold."""
-    what = "one view" if moments.one_view else f"{moments.n_y} references"
+    rows, candidates = f"{moments.n_samples:,} rows", f"{moments.n_x} candidates"
+    return f"moments of {rows}, {candidates}, {references_of(moments)}"
+
+
+def references_of(moments: Moments) -> str:
+    """Say in a few words what is explained, and given what."""
+    what = "one view" if moments.one_view else f"{moments.n_references} references"
     if moments.classes is not None:
-        what = f"{moments.n_y} classes"
-    return f"moments of {moments.n_samples:,} rows, {moments.n_x} candidates, {what}"
+        what = f"{moments.n_references} classes"
+    n = moments.n_covariates
+    return what + (f" given {n} covariate{'s' if n > 1 else ''}" if n else "")
 
 
 def _some(n: int, names: tuple[str, ...] | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from projse.cli.moments import references_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
 from projse.cli.table import picks_table, print_new_rounds, print_prose, warnings_as_notes
 from projse.cli.text import json_text, shown
@@ -100,6 +101,8 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
     from projse import __version__
 
     moments = selector.moments_
+    names, n = moments.target_names or (), moments.n_y - moments.n_covariates
+    references, covariates = names[:n], names[n:] if moments.n_covariates else ()
     last = reading.last
     return {
         "projse": __version__,
@@ -115,7 +118,8 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
         "n_passes": 0 if last is None else reading.n_passes,
         "seconds_reading": round(reading.seconds, 3),
         "n_candidates": moments.n_x,
-        "references": None if moments.one_view else list(moments.target_names or ()),
+        "references": None if moments.one_view else list(references),
+        "covariates": list(covariates),
         "reference_rank": int(selector.reference_rank_),
         "picks": picks_of(selector),
     }
@@ -157,9 +161,7 @@ def _print(selector: Any, summary: str) -> None:
         )
     )
     print_new_rounds(console, selector)
-    references = "one view" if moments.one_view else f"{moments.n_y} references"
-    if moments.classes is not None:
-        references = f"{moments.n_y} classes"
+    references = references_of(moments)
     print_prose(
         console,
         f"{summary}: {moments.n_x} candidates, {references} (rank {selector.reference_rank_}).",
@@ -176,11 +178,11 @@ def _sum(moments: list[Moments]) -> Moments:
 def _excluded(moments: Moments, reading: Reading) -> list[str]:
     """Resolve patterns against the names that moments carry."""
     asked = reading.source
-    columns = (asked.targets, asked.features, asked.weight, asked.class_target)
+    columns = (asked.targets, asked.features, asked.weight, asked.class_target, asked.covariates)
     if any(columns) or asked.state is not None:
         raise ValueError(
-            "These are moments: their targets, features and weights are settled. Leave out those "
-            "options, or pass the rows."
+            "These are moments: their targets, features, covariates and weights are settled. Leave "
+            "out those options, or pass the rows."
         )
     names = names_of(moments)
     found = []

@@ -10,6 +10,14 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from projse.engines.reduction import FAN_IN, Layout, Part, Reduction, merge, reduce_partition
+from projse.engines.spark_columns import (
+    LABELS,
+    NUMBERS,
+    Covariate,
+    check_column,
+    column_of,
+    covariates_of,
+)
 from projse.sources.arrow_columns import ARRAY, PLAIN, VECTOR, Block, labels, matrix
 from projse.sources.batches import chunks
 
@@ -20,9 +28,6 @@ PARTITIONS_A_PART = FAN_IN**2
 
 TASK_BYTES = 1 << 30
 """Parts that one task adds, in bytes: an Arrow column of bytes must stay below twice this."""
-
-NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "decimal")
-LABELS = (*NUMBERS, "string", "varchar", "char", "date")
 
 T = TypeVar("T")
 
@@ -38,6 +43,7 @@ class SparkRows:
     weight: str | None
     n_candidates: int | None
     vector_names: tuple[str, ...] | None
+    covariates: tuple[Covariate, ...] = ()
 
     @classmethod
     def of(
@@ -47,8 +53,9 @@ class SparkRows:
         targets: str | Sequence[str] | None = None,
         weight: str | None = None,
         class_target: str | None = None,
+        covariates: str | Sequence[str] | None = None,
     ) -> SparkRows:
-        """Check columns against the schema; nothing is computed."""
+        """Check columns against the schema; nothing is computed but the levels of covariates."""
         _require_pyspark()
         if not hasattr(df, "mapInArrow"):
             raise TypeError(f"df must be a Spark DataFrame, not {type(df).__name__}.")
@@ -58,14 +65,15 @@ class SparkRows:
         candidates = _block("features", "X", features, types)
         references = None if targets is None else _block("targets", "y", targets, types)
         if class_target is not None:
-            _check_column("class_target", class_target, types, LABELS)
+            check_column("class_target", class_target, types, LABELS)
         if weight is not None:
-            _check_column("weight", weight, types, NUMBERS)
+            check_column("weight", weight, types, NUMBERS)
         n: int | None = len(candidates.columns)
         names = None
         if candidates.kind != PLAIN:
             n, names = _vector_metadata(df.schema[candidates.columns[0]].metadata)
-        return cls(df, candidates, references, class_target, weight, n, names)
+        given = () if covariates is None else covariates_of(df, covariates, types)
+        return cls(df, candidates, references, class_target, weight, n, names, given)
 
     @property
     def n_x(self) -> int | None:
@@ -102,6 +110,7 @@ class SparkRows:
             feature_names=self.feature_names,
             target_names=names,
             weight_name=self.weight,
+            covariate_names=tuple(c.title for c in self.covariates) or None,
         )
 
     def target_type(self, asked: str) -> str:
@@ -119,7 +128,9 @@ class SparkRows:
         blocks = [self.candidates] + ([self.references] if self.references else [])
         types = {field.name: field.dataType for field in self.df.schema.fields}
         matrices = [_as_array(block, types) for block in blocks]
-        others = [_column(name) for name in (self.class_target, self.weight) if name is not None]
+        if self.covariates:
+            matrices.append(F.array(*(c.expression() for c in self.covariates)))
+        others = [column_of(name) for name in (self.class_target, self.weight) if name is not None]
         if self.weight is not None:
             others[-1] = others[-1].cast("double")
         # By position: a column may serve twice, and names may hold anything.
@@ -182,6 +193,10 @@ def _partition_task(
     def reduce_table(partition: int, table: Any) -> Part[Any]:
         last = table.num_columns - 1
         try:
+            given = None
+            if layout.covariate_names is not None:
+                block = Block("covariates", layout.covariate_names)
+                given = matrix(table, 1 + (references is not None), block)
             X = matrix(table, 0, candidates)
             Y: Any = None
             if references is not None:
@@ -191,7 +206,7 @@ def _partition_task(
             weight = table.column(last).to_numpy() if has_weight else None
         except ValueError as error:
             return Part(partition, error=str(error))
-        return reduce_partition(partition, X, Y, weight, layout, reduction)
+        return reduce_partition(partition, X, Y, weight, given, layout, reduction)
 
     return task
 
@@ -226,21 +241,15 @@ def _from_row(reduction: Reduction[T], partition: int, error: str | None, conten
     return Part(partition, result, error)
 
 
-def _column(name: str) -> Any:
-    from pyspark.sql import functions as F
-
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
 def _as_array(block: Block, types: dict[str, Any]) -> Any:
     """Have Spark put the numbers of a row side by side, in one type."""
     from pyspark.sql import functions as F
 
     if block.kind != PLAIN:
-        return _column(block.columns[0])
+        return column_of(block.columns[0])
     single = all(types[name].simpleString() == "float" for name in block.columns)
     kind = "float" if single else "double"
-    return F.array(*(_column(name).cast(kind) for name in block.columns))
+    return F.array(*(column_of(name).cast(kind) for name in block.columns))
 
 
 def _block(parameter: str, label: str, given: Any, types: dict[str, Any]) -> Block:
@@ -270,24 +279,8 @@ def _kind(parameter: str, name: str, types: dict[str, Any]) -> str:
     text = "" if dtype is None else dtype.simpleString()
     if text in ("array<double>", "array<float>"):
         return ARRAY
-    _check_column(parameter, name, types, NUMBERS)
+    check_column(parameter, name, types, NUMBERS)
     return PLAIN
-
-
-def _check_column(
-    parameter: str, name: str, types: dict[str, Any], allowed: tuple[str, ...]
-) -> None:
-    if not isinstance(name, str):
-        raise TypeError(f"{parameter} must name a column, not be {name!r}.")
-    if name not in types:
-        listed = ", ".join(repr(c) for c in list(types)[:10])
-        raise ValueError(f"{parameter}: there is no column {name!r}; df has {listed}.")
-    kind = types[name].simpleString()
-    if kind.split("(")[0] not in allowed:
-        raise ValueError(
-            f"{parameter}: column {name!r} is of type {kind}, not a number. Encode it as numbers "
-            "(a string of labels goes into class_target), or leave it out."
-        )
 
 
 def _vector_metadata(metadata: dict[str, Any]) -> tuple[int | None, tuple[str, ...] | None]:

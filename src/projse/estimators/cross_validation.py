@@ -142,7 +142,14 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         self.rule = rule
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        covariates: Any = None,
+    ) -> Self:
         """Choose by cross-validation, and select from all rows.
 
         Parameters
@@ -151,6 +158,10 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             As in :meth:`ProjSe.fit`; y is needed.
         groups : array-like of shape (n_samples,), default=None
             For splitters that keep groups together.
+        covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
+            As in :meth:`ProjSe.fit`. They are taken out of each fold by regressions on the
+            training rows alone, and R² is the share of what these leave; an ``estimator`` gets
+            them as columns before the picks.
 
         Returns
         -------
@@ -163,7 +174,9 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
                 "predict."
             )
         with all_or_nothing(self):
-            rows = self._check_rows(X, y, sample_weight, selector.target_type)
+            rows = self._check_rows(
+                X, y, sample_weight, selector.target_type, covariates=covariates
+            )
             splits = split_rows(rows, self.cv, groups)
             consecutive = self.cv is None or is_whole(self.cv)
             judge = None
@@ -202,7 +215,7 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         parts = load_given(folds, "folds")
         if len(parts) < 2:
             raise ValueError(f"folds holds {len(parts)} set(s) of moments; at least 2 are needed.")
-        if any(part.xx is None or part.y_mean is None for part in parts):
+        if any(part.xx is None or part.one_view for part in parts):
             raise ValueError(
                 "Held-out scores need two views and the products of the candidates; build the "
                 "moments with Moments.from_arrays(X, Y, with_xx=True)."

@@ -30,6 +30,7 @@ class FitSourceMixin(FitMomentsMixin):
         exclude: Any = None,
         weight: str | None = None,
         class_target: str | None = None,
+        covariates: Any = None,
         missing: str = "refuse",
         numeric_only: bool = False,
         with_xx: bool | str = "auto",
@@ -49,6 +50,9 @@ class FitSourceMixin(FitMomentsMixin):
             columns that are not read. Without targets and class_target: one view.
         weight, class_target : str, default=None
             Columns of row weights, and of class labels instead of targets.
+        covariates : str or sequence of str, default=None
+            Columns of numbers, by name or pattern, that are taken out of all others first, as in
+            :meth:`ProjSe.fit`.
         missing : {"refuse", "drop"}, default="refuse"
             What to do with rows that have a null or NaN.
         numeric_only : bool, default=False
@@ -80,7 +84,7 @@ class FitSourceMixin(FitMomentsMixin):
         check_parameters(self)
         self._refuse_need_of_rows()
         columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
-        options = SourceOptions(*columns, with_xx, format, state, state_by)
+        options = SourceOptions(*columns, with_xx, format, state, state_by, covariates)
         fit_progress = FitProgress(self, max_phases=None)
         report = _both(progress, fit_progress)
         with all_or_nothing(self):

@@ -11,6 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import warn_many_classes
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 
@@ -61,13 +62,14 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         reset: bool = True,
         min_samples: int = 2,
         min_features: int = 1,
+        covariates: Any = None,
     ) -> Rows:
         """Check what was passed to a fit, and remember the columns of X."""
         refuse_dask(
             f"{type(self).__name__}.fit cannot deal out single rows; let the partitions be the "
             "blocks, fit_moments(block_moments(X, y, None, with_xx=True)), or compute() rows that "
             "fit in memory",
-            *(X, y, sample_weight),
+            *(X, y, sample_weight, covariates),
         )
         refuse_non_numeric_columns(X)
         X = validate_data(
@@ -84,7 +86,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
         if min_samples > 1:  # these are all rows, not a batch of them
             warn_many_classes(rows.classes, rows.n_samples, target_type, y)
-        return rows
+        return append_covariates(rows, covariates)
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

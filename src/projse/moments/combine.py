@@ -35,6 +35,7 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
         raise ValueError(f"Moments have different candidates: {first[0]!r} and {first[1]!r}.")
     if (a.classes is None) != (b.classes is None):
         raise ValueError("Moments of class labels and of other references cannot be combined.")
+    check_covariates(a, b)
     if a.classes is not None and b.classes is not None:
         a, b = align_classes(a, b)
     if a.n_y != b.n_y:
@@ -70,6 +71,27 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
     return combined if combined.n_samples else _emptied(combined)
 
 
+def check_covariates(a: Moments, b: Moments) -> None:
+    """Refuse to add moments of different covariates: what is taken out must be the same."""
+    if a.n_partialled != b.n_partialled:
+        raise ValueError(
+            f"Moments of which covariates of {a.n_partialled} and of {b.n_partialled} dimensions "
+            "were taken out cannot be combined; add them before."
+        )
+    names = [m.target_names[m.n_y - m.n_covariates :] if m.target_names else () for m in (a, b)]
+    differ = all(names) and names[0] != names[1]
+    if a.n_covariates == b.n_covariates and not differ:
+        return
+    shared = {*names[0]} & {*names[1]}
+    only = [repr(name) for name in (*names[0], *names[1]) if name not in shared]
+    listed = f" ({', '.join(only[:6])} on one side only)" if only else ""
+    raise ValueError(
+        f"Moments of {a.n_covariates} and of {b.n_covariates} columns of covariates cannot be "
+        f"combined{listed}: pass the same covariates with all rows, and categories as a "
+        "categorical dtype that knows all levels."
+    )
+
+
 def _emptied(moments: Moments) -> Moments:
     """Forget what rounding left of rows that are all gone, and how large they were."""
     zeros = {
@@ -83,6 +105,7 @@ def _emptied(moments: Moments) -> Moments:
 def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: float) -> Moments:
     """Add up moments of the same columns; ``share`` is how far the mean moves from a to b."""
     scale = a.sum_weights * share
+    extremes: Any = combined_extremes(a, b, sign)
     dx = b.x_mean - a.x_mean
     xx = None
     if a.xx is not None and b.xx is not None:
@@ -98,7 +121,7 @@ def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: fl
         target_names=a.target_names or b.target_names,
         eps=max(a.eps, b.eps),
         x_peak=_peak(a.x_peak, b.x_peak, a.xx_diag, sign),
-        **combined_extremes(a, b, sign),
+        **extremes,
     )
     if a.y_mean is None or b.y_mean is None:
         return combined
@@ -141,8 +164,11 @@ def align_classes(a: Moments, b: Moments) -> tuple[Moments, Moments]:
 def _spread_classes(moments: Moments, union: Array) -> Moments:
     assert moments.y_mean is not None and moments.yy is not None
     assert moments.classes is not None
+    n_other = moments.n_covariates
     place = np.searchsorted(union, moments.classes)
-    k = len(union)
+    place = np.concatenate([place, len(union) + np.arange(n_other)]).astype(np.intp)
+    k = len(union) + n_other
+    others = (moments.target_names or ())[moments.n_y - n_other :] if n_other else ()
     y_peak = None
     if moments.y_peak is not None:
         y_peak = np.zeros(k)
@@ -166,7 +192,7 @@ def _spread_classes(moments: Moments, union: Array) -> Moments:
         yx=yx,
         y_peak=y_peak,
         classes=union,
-        target_names=tuple(str(c) for c in union),
+        target_names=(*(str(c) for c in union), *others),
     )
 
 

@@ -9,6 +9,9 @@ Layout, version 1::
     arrays                        one after the other, each in NumPy's .npy format
     sha256                        32 bytes, of everything before
 
+Version 2 is the same with covariates: a reader that does not know them must not take them for
+references. Moments without covariates are written as version 1.
+
 An array is read with ``allow_pickle=False``; one that the list lacks is None, and one that a reader
 does not know is left. A sparse ``yx`` is kept as its three CSC arrays. What
 was read must fit together, and be possible as moments of some rows, before it is handed out
@@ -39,7 +42,8 @@ if TYPE_CHECKING:
     from projse.moments.sums import Moments
 
 MAGIC = b"projse-moments\n"
-VERSION = 1
+VERSION = 2
+PLAIN_VERSION = 1
 DIGEST_SIZE = hashlib.sha256().digest_size
 PREFIX = struct.Struct("<IQ")
 ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak", *EXTREMES)
@@ -52,6 +56,7 @@ HEADER = {
     "shape",
     "arrays",
 }
+COVARIATES = ("n_covariates", "n_partialled")
 CSC_PARTS = ("data", "indices", "indptr")
 
 
@@ -92,9 +97,13 @@ def write_moments_to(raw: BinaryIO, moments: Moments) -> bytes:
         "shape": [moments.n_y, moments.n_x],
         "arrays": [name for name, _ in arrays],
     }
+    given = {name: int(getattr(moments, name)) for name in COVARIATES}
+    version = VERSION if any(given.values()) else PLAIN_VERSION
+    if version == VERSION:
+        header |= given
     text = json.dumps(header).encode()
     file = _HashingWriter(raw)
-    file.write(MAGIC + PREFIX.pack(VERSION, len(text)) + text)
+    file.write(MAGIC + PREFIX.pack(version, len(text)) + text)
     for _, value in arrays:
         np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
     digest = file.digest()
@@ -117,10 +126,10 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
     if len(content) < start + DIGEST_SIZE:
         raise MomentsFileError(f"{path} is damaged: it ends after {len(content)} bytes.")
     version, length = PREFIX.unpack(content[len(MAGIC) : start])
-    if version != VERSION:
+    if not PLAIN_VERSION <= version <= VERSION:
         raise MomentsFileError(
-            f"{path} has layout version {version}; this version of projse reads {VERSION}. "
-            "Upgrade projse."
+            f"{path} has layout version {version}; this version of projse reads {PLAIN_VERSION} "
+            f"to {VERSION}. Upgrade projse."
         )
     end = len(content) - DIGEST_SIZE
     if hashlib.sha256(memoryview(content)[:end]).digest() != content[end:]:
@@ -144,6 +153,7 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
             feature_names=_as_tuple(header["feature_names"]),
             target_names=_as_tuple(header["target_names"]),
             classes=parts.get("classes"),
+            **{name: header.get(name, 0) for name in COVARIATES},
             **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
         )
         check_moments(moments)

@@ -26,6 +26,7 @@ class SourceOptions:
     format: str | None = None
     state: Any = None
     state_by: str = "time"
+    covariates: Any = None
 
     def request(self, target_type: str) -> Request:
         """Check the columns that were asked for, and bring them into one form."""
@@ -38,4 +39,5 @@ class SourceOptions:
             target_type,
             self.missing,
             self.numeric_only,
+            self.covariates,
         )

@@ -145,7 +145,8 @@ class StateFolder:
             "missing": request.missing,
             **choose(fields, request, parts[0].label).as_dict(),
         }
-        differences = [difference(name, before[name], now[name]) for name in before]
+        names = dict.fromkeys([*before, *now])  # covariates are not always there
+        differences = [difference(n, before.get(n, []), now.get(n, [])) for n in names]
         if any(differences):
             raise StateError(
                 f"{self.path} holds the state of another request "

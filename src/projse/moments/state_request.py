@@ -17,14 +17,14 @@ def is_plan(plan: dict[str, Any]) -> bool:
         plan.get("kind") == KIND
         and plan.get("layout") == LAYOUT
         and isinstance(columns, dict)
-        and columns.keys() == Columns(()).as_dict().keys()
-        and all(_is_names(columns[name]) for name in ("features", "targets"))
+        and columns.keys() - {"covariates"} == Columns(()).as_dict().keys()
+        and all(_is_names(columns.get(name, [])) for name in ("features", "targets", "covariates"))
         and all(
             columns[name] is None or isinstance(columns[name], str)
             for name in ("labels", "label_kind", "weight")
         )
         and isinstance(request, dict)
-        and request.keys() == Request().as_dict().keys()
+        and request.keys() - {"covariates"} == Request().as_dict().keys()
         and request["missing"] in MISSING
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from projse.exceptions import SourceError
+from projse.sources.covariates import refuse_levels
 from projse.sources.encode_targets import TARGET_TYPES
 
 MISSING = ("refuse", "drop")
@@ -57,6 +58,7 @@ class Request:
     target_type: str = "auto"
     missing: str = "refuse"
     numeric_only: bool = False
+    covariates: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -69,6 +71,7 @@ class Request:
         target_type: str = "auto",
         missing: str = "refuse",
         numeric_only: bool = False,
+        covariates: Any = None,
     ) -> Request:
         """Check what was passed, and bring it into one form."""
         if target_type not in TARGET_TYPES:
@@ -93,43 +96,52 @@ class Request:
             target_type=target_type,
             missing=missing,
             numeric_only=bool(numeric_only),
+            covariates=_patterns("covariates", covariates),
         )
 
     @property
     def names_columns(self) -> bool:
         """Whether any column is asked for by name."""
-        return bool(
-            self.targets or self.features or self.exclude or self.weight or self.class_target
-        )
+        patterns = (self.targets, self.features, self.exclude, self.covariates)
+        return any(patterns) or bool(self.weight or self.class_target)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return _plain(self)
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read: candidates, then continuous references or one column of labels."""
+    """The columns to read: candidates, continuous references or one column of labels, covariates.
+
+    The covariates stand behind the targets, with which they share a matrix.
+    """
 
     features: tuple[str, ...]
     targets: tuple[str, ...] = ()
     labels: str | None = None
     label_kind: str | None = None
     weight: str | None = None
+    covariates: tuple[str, ...] = ()
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns of numbers that are no candidates: targets, then covariates."""
+        return (*self.targets, *self.covariates)
 
     @property
     def all(self) -> list[str]:
         """Every column once, in the order of reading."""
         extra = [name for name in (self.labels, self.weight) if name is not None]
-        return [*self.features, *self.targets, *extra]
+        return [*self.features, *self.beside, *extra]
 
     def without_references(self) -> Columns:
-        """Leave out targets and labels."""
+        """Leave out targets, labels and covariates."""
         return Columns(self.features, weight=self.weight)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return _plain(self)
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Columns:
@@ -138,6 +150,14 @@ class Columns:
             k: tuple(v) if isinstance(v, list) else v for k, v in plain.items()
         }
         return cls(**values)
+
+
+def _plain(values: Any) -> dict[str, Any]:
+    """Return plain values for JSON; without covariates, as states of before they had them."""
+    plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(values).items()}
+    if not plain["covariates"]:
+        del plain["covariates"]
+    return plain
 
 
 def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
@@ -176,14 +196,32 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
     if request.weight is not None and not by_name[request.weight].numeric:
         raise SourceError(f"{where}: weight {_typed([by_name[request.weight]])} is not a number.")
 
-    features = _features(by_name, request, {*targets, labels, request.weight}, where)
+    covariates = _covariates(by_name, request, {*targets, labels, request.weight}, where)
+    taken = {*targets, *covariates, labels, request.weight}
+    features = _features(by_name, request, taken, where)
     return Columns(
         features=tuple(features),
         targets=tuple(targets),
         labels=labels,
         label_kind=None if labels is None else by_name[labels].kind,
         weight=request.weight,
+        covariates=tuple(covariates),
     )
+
+
+def _covariates(
+    by_name: dict[str, Field], request: Request, taken: set[str | None], where: str
+) -> list[str]:
+    covariates = _match(by_name, request.covariates, "covariates", where)
+    clash = [name for name in covariates if name in taken]
+    if clash:
+        raise SourceError(
+            f"{where}: {_listed(clash)} cannot be a covariate and a target or weight at once."
+        )
+    bad = [by_name[name] for name in covariates if not by_name[name].numeric]
+    if bad:
+        refuse_levels(_typed(bad), where)
+    return covariates
 
 
 def _features(
@@ -196,7 +234,8 @@ def _features(
         clash = [name for name in request.features if name in taken]
         if clash:
             raise SourceError(
-                f"{where}: {_listed(clash)} cannot be a feature and a target or weight at once."
+                f"{where}: {_listed(clash)} cannot be a feature and a target, covariate or weight "
+                "at once."
             )
     left_out = set(_match(by_name, request.exclude, "exclude", where))
     features = [name for name in features if name not in taken and name not in left_out]
@@ -241,7 +280,7 @@ def check_same(columns: Columns, fields: Sequence[Field], request: Request, wher
                 f"{where}: the class labels {columns.labels!r} are {by_name[columns.labels].type}, "
                 f"but {columns.label_kind} in the files before it. Store them alike."
             )
-    bad = [by_name[name] for name in columns.targets if not by_name[name].numeric]
+    bad = [by_name[name] for name in columns.beside if not by_name[name].numeric]
     if bad:
         raise SourceError(
             f"{where}: {_typed(bad)} held numbers in the files before it. Repair or remove the "
