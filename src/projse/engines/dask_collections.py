@@ -120,7 +120,7 @@ def numeric_covariates(covariates: Any) -> tuple[Any, tuple[str, ...]]:
             raise ValueError(_levels_unknown("covariates", covariates.dtype))
         names = tuple(f"covariate{j}" for j in range(n)) if covariates.ndim == 2 else ("covariate",)
         return covariates, names
-    frame = covariates if columns is not None else covariates.to_frame()
+    frame = covariates if columns is not None else covariates.to_frame(name=covariates.name)
     for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
         known = getattr(frame[name], "cat", None) if str(dtype) == "category" else None
         is_number = getattr(dtype, "kind", "O") in "biuf"

@@ -186,13 +186,14 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
                 if consecutive:
                     tests = some_columns(rows, [test for _, test in splits])
                     warn_if_ordered(tests, rows.weight)
-                self._choose(selector, grid, [RowFold(rows, *split) for split in splits], judge)
+                by_rows = [RowFold(rows, *split) for split in splits]
+                self._choose(selector, grid, by_rows, judge, beside=rows.n_covariates > 0)
                 self._finish(selector, rows)
             else:
                 folds, total = moment_folds(rows, splits, self.n_jobs, selector.batch_size)
                 if consecutive:
                     warn_if_ordered([fold.test for fold in folds], rows.weight)
-                self._choose(selector, grid, folds, judge)
+                self._choose(selector, grid, folds, judge, beside=rows.n_covariates > 0)
                 self._finish(selector, total)
         return self
 
@@ -274,8 +275,13 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
         grid: list[dict[str, Any]],
         folds: Sequence[MomentFold | RowFold],
         judge: Any,
+        *,
+        beside: bool = False,
     ) -> None:
-        """Score every candidate on every fold, and keep the curves and the choice."""
+        """Score every candidate on every fold, and keep the curves and the choice.
+
+        Where covariates stand ``beside`` the picks, an estimator may owe its score to them.
+        """
         candidates = [clone(selector).set_params(**params) for params in grid]
         sizes = self._sizes(*self._limits(candidates))
         scores = np.full((len(grid), len(sizes), len(folds)), np.nan)
@@ -301,7 +307,9 @@ class ProjSeCV(RowSelector, BaseEstimator):  # type: ignore[misc]
             raise ValueError("All held-out scores are NaN; look at estimator and scoring.")
         error = standard_error(scores)
         entry, size = choose(scores, self.rule)
-        self.predicts_ = predicts(scores) if self._is_judged_by_r2() else None
+        owes_to_others = beside and judge is not None
+        by_r2 = self._is_judged_by_r2() and not owes_to_others
+        self.predicts_ = predicts(scores) if by_r2 else None
         if self.predicts_ is False:
             entry, size = 0, 0
             best = int(np.nanargmax(mean))

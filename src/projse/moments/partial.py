@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
+MOST_COLUMNS = 1 << 31
+"""No moments have as many columns."""
+
+
 @dataclass(frozen=True)
 class Whitener:
     """Coordinates in an orthonormal basis of the covariates.
@@ -177,11 +181,12 @@ def check_counts(moments: Moments) -> None:
     """Raise a ValueError where moments cannot have so many covariates."""
     for name in ("n_covariates", "n_partialled"):
         count: Any = getattr(moments, name)
-        if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:
-            raise ValueError(f"{name} is {repr(count)[:40]}, which is no number of columns")
+        whole = isinstance(count, int | np.integer) and not isinstance(count, bool)
+        if not whole or not 0 <= count < MOST_COLUMNS:
+            raise ValueError(f"{name} is no number of columns")
     n_y = 0 if moments.y_mean is None else np.size(moments.y_mean)
     if moments.n_covariates > n_y:
-        raise ValueError(f"n_covariates is more than the {n_y} columns of Y")
+        raise ValueError(f"n_covariates={moments.n_covariates} is more than the {n_y} columns of Y")
 
 
 @dataclass

@@ -256,6 +256,8 @@ class Task:
     def _constant(self, gram: FeatureGram, *, refuse: bool) -> bool:
         """Tell whether all candidates or all references are constant; refuse them."""
         kind = "constant" if self.spec.center else "zero"
+        if gram.n_conditioned:
+            kind += ", or explained wholly by the covariates"
         no_x = not gram.alive.any()
         no_y = not self.plan.one_view and gram.n_y == 0
         if no_x and refuse:
