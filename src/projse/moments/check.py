@@ -151,11 +151,8 @@ def _refuse_non_finite(value: Any, name: str, moments: Moments) -> None:
 
 
 def _check_names(moments: Moments) -> None:
-    named = (
-        ("feature_names", moments.feature_names, moments.n_x),
-        ("target_names", moments.target_names, moments.n_y),
-    )
-    for what, names, n in named:
+    for what, n in (("feature_names", moments.n_x), ("target_names", moments.n_y)):
+        names = getattr(moments, what)
         if names is None:
             continue
         if len(names) != n:
