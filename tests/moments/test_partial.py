@@ -244,3 +244,21 @@ def test_more_covariates_than_columns_are_refused(seed):
     for moments in (Moments.from_arrays(X, Y, covariates=Z), Moments.from_arrays(X)):
         with pytest.raises(ValueError, match=r"n_covariates=6 is more than the [05] columns of Y"):
             ProjSe(2).fit_moments(replace(moments, n_covariates=6))
+
+
+def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
+    """There products are about zero, and the covariates are far from it."""
+    X, Y, Z = confounded(seed)
+    X, Y = (np.where(A > np.median(A, axis=0), A, 0.0) for A in (X, Y))
+    want = ProjSe(4).fit(X, Y, covariates=Z)
+    dense = Moments.from_arrays(X, Y, covariates=Z)
+    monkeypatch.setattr("projse.moments.in_memory.SPARSE_YX_ELEMENTS", 0)
+    parts = [
+        Moments.from_arrays(sp.csr_array(X[i]), sp.csr_array(Y[i]), covariates=Z[i])
+        for i in (slice(0, 25), slice(25, 60))
+    ]
+    total = parts[0] + parts[1]
+    assert sp.issparse(total.yx)
+    assert_same(partialled(total), partialled(dense))
+    check(ProjSe(4).fit_moments(total), want)
+    check(ProjSe(4).fit(sp.csr_array(X), sp.csr_array(Y), covariates=Z), want)
