@@ -65,13 +65,12 @@ def info(files: list[str], as_json: bool) -> None:
             "references": "one view"
             if moments.one_view
             else _some(n, None if names is None else names[:n]),
-            "covariates": "none"
-            if not moments.n_covariates
-            else _some(moments.n_covariates, None if names is None else names[-n_given:]),
             "class labels": "no" if moments.classes is None else "yes",
             "multiplied in": "float32" if moments.eps > 1e-10 else "float64",
             "products of candidates": "kept" if moments.xx is not None else "not kept",
         }
+        if n_given:
+            facts["covariates"] = _some(n_given, None if names is None else names[-n_given:])
         width = max(map(len, facts)) + 2
         for title, fact in facts.items():
             print_prose(console, f"{title.ljust(width)}{fact}")
