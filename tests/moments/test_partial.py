@@ -249,7 +249,7 @@ def test_more_covariates_than_columns_are_refused(seed):
 def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
     """There products are about zero, and the covariates are far from it."""
     X, Y, Z = confounded(seed)
-    X, Y = (np.where(A > np.median(A, axis=0), A, 0.0) for A in (X, Y))
+    X, Y = (np.where(np.median(A, axis=0) < A, A, 0.0) for A in (X, Y))
     want = ProjSe(4).fit(X, Y, covariates=Z)
     dense = Moments.from_arrays(X, Y, covariates=Z)
     monkeypatch.setattr("projse.moments.in_memory.SPARSE_YX_ELEMENTS", 0)
