@@ -55,6 +55,7 @@ def moments(
     targets: str | Sequence[str] | None = None,
     weight: str | None = None,
     class_target: str | None = None,
+    covariates: str | Sequence[str] | None = None,
     with_xx: bool | str = "auto",
     categorical_features: Any = "from_dtype",
     missing: str = "refuse",
@@ -76,6 +77,9 @@ def moments(
         Column of row weights: 2 counts as the row twice, 0 as the row gone.
     class_target : str, default=None
         Column of class labels, in place of ``targets``. Without either: one view.
+    covariates : str or sequence of str, default=None
+        Columns that a selection takes out of all others first: numbers, or labels, whose levels
+        are collected before the pass.
     with_xx : bool or "auto", default="auto"
         Keep the products of the candidates with each other, as in :meth:`Moments.from_arrays`.
     categorical_features, missing, basis
@@ -88,7 +92,7 @@ def moments(
     Moments
     """
     check_pass_options(n_jobs, batch_size, with_xx)
-    rows = SparkRows.of(df, features, targets, weight, class_target)
+    rows = SparkRows.of(df, features, targets, weight, class_target, covariates)
     look = LookOptions(categorical_features, missing, basis)
     rows = rows.as_table() if look.forced else rows
     encoding = encoding_elsewhere(rows, look, "auto")
@@ -149,6 +153,8 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
         Column of class labels; used when ``targetCols`` is not set.
     weightCol : str
         Column of row weights.
+    covariateCols : list of str
+        Columns that are taken out of all others first: numbers or labels.
     outputCol : str
         Column for the vectors of picks, in the order of the candidates.
     numFeatures : int, float, "auto" or None
@@ -161,6 +167,9 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
 
     targetCols = Param(
         Params._dummy(), "targetCols", "references", typeConverter=TypeConverters.toListString
+    )
+    covariateCols = Param(
+        Params._dummy(), "covariateCols", "taken out first", TypeConverters.toListString
     )
     numFeatures = _param("numFeatures", "how many to select")
     kernel = _param("kernel", "linear, poly or rbf")
@@ -203,6 +212,8 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
             columns["class_target"] = self.getLabelCol()
         if self.isSet("weightCol"):
             columns["weight"] = self.getWeightCol()
+        if self.isSet("covariateCols"):
+            columns["covariates"] = self.getOrDefault("covariateCols") or None
         selector.fit_spark(dataset, **columns)
         named = hasattr(selector, "feature_names_in_") or hasattr(selector, "variables_")
         names = [str(selector.variable_names_[j]) for j in selector.selected_] if named else None

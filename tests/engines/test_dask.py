@@ -515,7 +515,7 @@ def test_a_task_hands_on_moments_and_no_rows():
     rng = np.random.default_rng(0)
     X, Y = rng.normal(size=(5000, n_x)), rng.normal(size=(5000, n_y))
     layout = Layout(n_x=n_x, n_y=n_y)
-    part = reduce_partition(0, X, Y, None, layout, PartitionPass(layout=layout).reduction)
+    part = reduce_partition(0, X, Y, None, None, layout, PartitionPass(layout=layout).reduction)
     promised = 8 * (n_y**2 + n_x * n_y + 2 * n_x + n_y)
     assert promised <= len(pickle.dumps(part)) <= promised + 2000
 
@@ -636,6 +636,83 @@ def test_labels_in_one_partition_and_numbers_in_another(seed, threads):
         ProjSe(3).fit(cut(X, (100, 100)), cut(y, (100, 100)))
 
 
+# Covariates
+
+
+def given(seed):
+    X, Y = planted(seed)
+    rng = np.random.default_rng([seed, 3])
+    ages = rng.normal(50, 10, size=(200, 2))
+    site = pd.Categorical(np.repeat(["a", "b", "c"], [90, 70, 40]), categories=list("abcd"))
+    shift = 0.1 * ages[:, :1] + 2.0 * (np.asarray(site) == "b")[:, None]
+    return X + shift * rng.normal(size=8), Y + shift, ages, site
+
+
+@pytest.mark.parametrize("kernel", ["linear", *slow("rbf")])
+def test_covariates_in_arrays(seed, scheduler, kernel):
+    X, Y, ages, _ = given(seed)
+    want = ProjSe(3, kernel=kernel).fit(X, Y, covariates=ages)
+    dX, dY = cut(X, (50,) * 4), cut(Y, (50,) * 4)
+    same(ProjSe(3, kernel=kernel).fit(dX, dY, covariates=cut(ages, (50,) * 4)), want)
+    same(ProjSe(3, kernel=kernel).fit(dX, dY, covariates=ages), want)
+    one = ProjSe(3, kernel=kernel).fit(X, covariates=ages[:, 0])
+    same(ProjSe(3, kernel=kernel).fit(dX, covariates=cut(ages[:, 0], (50,) * 4)), one)
+
+
+def test_covariates_in_frames_with_known_levels(seed, threads):
+    X, Y, ages, site = given(seed)
+    frame = pd.DataFrame(np.c_[X, Y], columns=[*"abcdefgh", *"uvw"]).assign(
+        age=ages[:, 0], site=site
+    )
+    want = ProjSe(3).fit(X, Y, covariates=frame[["age", "site"]])
+    df = dd.from_pandas(frame, npartitions=4, sort=False)
+    parts = df[list("abcdefgh")], df[list("uvw")]
+    got = ProjSe(3).fit(*parts, covariates=df[["age", "site"]])
+    same(got, want)
+    np.testing.assert_allclose(got.pvalues_, want.pvalues_, rtol=1e-6, atol=1e-12)
+    assert got.moments_.target_names[3:] == ("age", "site=a", "site=b", "site=c", "site=d")
+    same(ProjSe(3).fit(*parts, covariates=frame[["age", "site"]]), want)
+    labels = np.where(Y[:, 0] > np.median(Y[:, 0]), "high", "low")
+    by_class = ProjSe(3).fit(X, labels, covariates=frame[["site"]])
+    array = da.from_array(labels, chunks=50)
+    same(ProjSe(3).fit(cut(X, (50,) * 4), array, covariates=df["site"]), by_class)
+    blocks = block_moments(*parts, None, covariates=df[["age", "site"]], with_xx=True)
+    same(ProjSe(3).fit_moments(sum(blocks[1:], start=blocks[0])), want)
+    first, rest = df.partitions[:2], df.partitions[2:]
+    selector = ProjSe(3)
+    for rows in (first, rest):
+        columns = rows[list("abcdefgh")], rows[list("uvw")]
+        selector.partial_fit(*columns, covariates=rows[["age", "site"]])
+    same(selector, want)
+
+
+def test_levels_that_dask_does_not_know_are_refused(seed, threads):
+    X, Y, _, site = given(seed)
+    frame = pd.DataFrame(X, columns=list("abcdefgh")).assign(site=np.asarray(site).astype(object))
+    df = dd.from_pandas(frame, npartitions=4, sort=False)
+    arguments = (df[list("abcdefgh")], cut(Y, (50,) * 4))
+    with pytest.raises(ValueError, match=r"covariates\['site'\].*categorize"):
+        ProjSe(3).fit(*arguments, covariates=df[["site"]])
+    known = df.categorize(columns=["site"])
+    same(
+        ProjSe(3).fit(known[list("abcdefgh")], arguments[1], covariates=known[["site"]]),
+        ProjSe(3).fit(X, Y, covariates=frame[["site"]]),
+    )
+    gap = frame.assign(site=pd.Categorical([None, *site[1:]]))
+    gaps = dd.from_pandas(gap, npartitions=4, sort=False)
+    with pytest.raises(PartitionError, match=r"Partition 0.*covariates\['site=a'\].*1 rows"):
+        ProjSe(3).fit(gaps[list("abcdefgh")], arguments[1], covariates=gaps[["site"]])
+
+
+def test_two_views_given_covariates(seed, threads):
+    X, Y, ages, _ = given(seed)
+    want = TwoViewProjSe(2).fit(X, Y, covariates=ages)
+    parts = [cut(A, (50,) * 4) for A in (X, Y, ages)]
+    got = TwoViewProjSe(2).fit(*parts[:2], covariates=parts[2])
+    assert got.x_selected_.tolist() == want.x_selected_.tolist()
+    np.testing.assert_allclose(got.y_scores_, want.y_scores_, rtol=1e-8)
+
+
 def test_what_cannot_be_done_is_said_before_anything_is_computed(seed):
     X, Y = planted(seed)
     dX, dY = cut(X, (50,) * 4), cut(Y, (50,) * 4)
@@ -646,7 +723,8 @@ def test_what_cannot_be_done_is_said_before_anything_is_computed(seed):
     cases = [
         (ProjSe(3, kernel=lambda A, B: A.T @ B), (dX, dY), "callable kernel"),
         (ProjSe(3, solver="qr"), (dX, dY), "solver='qr'"),
-        (ProjSe(3), (dX, dY, None, dY[:, 0]), "covariates"),
+        (ProjSe(3), (dX, dY, None, dY[:, :0]), "covariates has 0 columns"),
+        (ProjSe(3), (dX, dY, None, dY[:, 0].astype(str)), "covariates holds"),
         (ProjSe(30), (dX, dY), "n_features_to_select=30"),
         (ProjSe(3, include=["a"]), (dX, dY), "include"),
         (ProjSe(3), (dX[:, 0], dY), "two-dimensional"),

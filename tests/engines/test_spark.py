@@ -279,6 +279,57 @@ def test_arrays_and_odd_names_and_types(seed, spark, moments):
     assert tuple(ProjSe(3).fit_spark(single, features=NAMES, targets=TARGETS).selected_) == PICKS
 
 
+# Covariates
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_covariates_of_numbers_and_labels(seed, spark, moments, kernel):
+    from projse.spark import ProjSeSelector
+
+    df = frame(seed)
+    rng = np.random.default_rng([seed, 3])
+    df["age"], df["site"] = rng.normal(50, 10, 200), np.repeat(["a", "b", "c"], [90, 70, 40])
+    for name in [*NAMES[:4], *TARGETS]:
+        df[name] += 0.1 * df["age"] + 2.0 * (df["site"] == "b")
+    df.loc[3, ["age", "site"]] = None
+    df.loc[3, "w"] = 0.0  # what it holds is not looked at
+    sdf = cut(spark, df)
+    columns = {"features": NAMES, "weight": "w", "covariates": ["age", "site"]}
+    given = {"sample_weight": df["w"], "covariates": df[["age", "site"]]}
+    want = ProjSe(3, kernel=kernel).fit(df[NAMES], df[TARGETS], **given)
+    got = ProjSe(3, kernel=kernel).fit_spark(sdf, targets=TARGETS, **columns)
+    same(got, want)
+    np.testing.assert_allclose(got.pvalues_, want.pvalues_, rtol=1e-6, atol=1e-12)
+    summed = moments(sdf, targets=TARGETS, **columns)
+    assert summed.target_names[3:] == ("age", "site=a", "site=b", "site=c")
+    same(ProjSe(3, kernel=kernel).fit_moments(summed), want)
+    by_class = ProjSe(3, kernel=kernel).fit(df[NAMES], df["label"], **given)
+    labels = ProjSe(3, kernel=kernel).fit_spark(sdf, class_target="label", **columns)
+    same(labels, by_class)
+    one_view = ProjSe(3, kernel=kernel).fit(df[NAMES], **given)
+    same(ProjSe(3, kernel=kernel).fit_spark(sdf, **columns), one_view)
+    stage = ProjSeSelector(inputCols=NAMES, targetCols=TARGETS, weightCol="w", numFeatures=3)
+    stage = stage.setParams(covariateCols=["age", "site"], kernel=kernel)
+    assert stage.fit(sdf).selected == want.selected_.tolist()
+
+
+@pytest.mark.slow
+def test_bad_covariates_are_named(seed, spark, monkeypatch):
+    df = frame(seed)
+    df.loc[150, "label"] = None
+    sdf = cut(spark, df)
+    columns = {"features": NAMES, "targets": TARGETS}
+    with pytest.raises(PartitionError, match=r"Partition 1.*covariates\['label=one'\].*1 rows"):
+        ProjSe(3).fit_spark(sdf, covariates=["label"], **columns)
+    for names, words in (([], "names no columns"), (["nope"], "covariates: there is no column")):
+        with pytest.raises(ValueError, match=words):
+            ProjSe(3).fit_spark(sdf, covariates=names, **columns)
+    monkeypatch.setattr("projse.engines.spark_columns.MAX_LEVELS", 2)
+    with pytest.raises(ValueError, match=r"'label' has more than 2 levels.*identifier"):
+        ProjSe(3).fit_spark(sdf, covariates="label", **columns)
+
+
 # Pipelines
 
 

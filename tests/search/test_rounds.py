@@ -336,10 +336,17 @@ def test_a_copy_of_a_covariate_is_never_picked(seed, kernel, scale, form):
     assert not {5, 6} & set(got.selected_)
 
 
-def test_covariates_and_feature_space_centring_are_refused_together(seed):
-    X, Y = problem(np.random.default_rng([seed, 12]))
-    with pytest.raises(ValueError, match="center_kernel=True and covariates"):
-        ProjSe(2, kernel="poly", center_kernel=True).fit(X, Y, covariates=X[:, :1])
+@pytest.mark.parametrize("center_kernel", [False, True])
+@pytest.mark.parametrize("kernel", ["poly", "rbf", "callable"])
+def test_covariates_are_taken_out_before_the_kernel(seed, kernel, center_kernel):
+    rng = np.random.default_rng([seed, 12])
+    X, Y = problem(rng)
+    Z = rng.normal(size=(80, 2))
+    X, Y = X + Z @ rng.normal(size=(2, 12)), Y + Z @ rng.normal(size=(2, 3))
+    function = (lambda A, B: (A.T @ B) ** 3) if kernel == "callable" else kernel
+    selector = ProjSe(6, kernel=function, center_kernel=center_kernel)
+    got = selector.fit(X, Y, covariates=Z)
+    check(got, ProjSe(**selector.get_params()).fit(residuals(X, Z), residuals(Y, Z)))
 
 
 # Significance

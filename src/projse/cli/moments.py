@@ -59,6 +59,7 @@ def info(files: list[str], as_json: bool) -> None:
         return
     console = Console(highlight=False)
     for name, moments in found.items():
+        names, n, n_given = moments.target_names, moments.n_references, moments.n_covariates
         facts = {
             "file": f"{name} ({Path(name).stat().st_size:,} bytes)",
             "rows": f"{moments.n_samples:,}",
@@ -66,11 +67,13 @@ def info(files: list[str], as_json: bool) -> None:
             "candidates": _candidates(moments),
             "references": "one view"
             if moments.one_view
-            else _some(moments.n_y, moments.target_names),
+            else _some(n, None if names is None else names[:n]),
             "class labels": "no" if moments.classes is None else "yes",
             "multiplied in": "float32" if moments.eps > 1e-10 else "float64",
             "products of candidates": "kept" if moments.xx is not None else "not kept",
         }
+        if n_given:
+            facts["covariates"] = _some(n_given, None if names is None else names[-n_given:])
         width = max(map(len, facts)) + 2
         for title, fact in facts.items():
             print_prose(console, f"{title.ljust(width)}{fact}")
@@ -78,6 +81,7 @@ def info(files: list[str], as_json: bool) -> None:
 
 def as_dict(moments: Moments) -> dict[str, Any]:
     """Return the facts about moments as plain values."""
+    names, n = moments.target_names, moments.n_y - moments.n_covariates
     return {
         "n_rows": moments.n_samples,
         "sum_weights": moments.sum_weights,
@@ -85,7 +89,9 @@ def as_dict(moments: Moments) -> dict[str, Any]:
         "features": None if moments.feature_names is None else names_of(moments),
         "n_columns": moments.n_x,
         "one_view": moments.one_view,
-        "targets": None if moments.target_names is None else list(moments.target_names),
+        "targets": None if names is None else list(names[:n]),
+        "n_covariates": moments.n_covariates,
+        "covariates": None if names is None else list(names[n:]),
         "class_labels": moments.classes is not None,
         "with_xx": moments.xx is not None,
         "eps": moments.eps,
@@ -94,10 +100,17 @@ def as_dict(moments: Moments) -> dict[str, Any]:
 
 def describe(moments: Moments) -> str:
     """Say in a few words what moments hold."""
-    what = "one view" if moments.one_view else f"{moments.n_y} references"
+    rows, candidates = f"{moments.n_samples:,} rows", f"{moments.n_x} candidates"
+    return f"moments of {rows}, {candidates}, {references_of(moments)}"
+
+
+def references_of(moments: Moments) -> str:
+    """Say in a few words what is explained, and given what."""
+    what = "one view" if moments.one_view else f"{moments.n_references} references"
     if moments.classes is not None:
-        what = f"{moments.n_y} classes"
-    return f"moments of {moments.n_samples:,} rows, {n_candidates(moments)} candidates, {what}"
+        what = f"{moments.n_references} classes"
+    n = moments.n_covariates
+    return what + (f" given {n} covariate{'s' if n > 1 else ''}" if n else "")
 
 
 def _candidates(moments: Moments) -> str:

@@ -123,6 +123,14 @@ ClassTarget = Annotated[
     str | None,
     option("--class", "-c", metavar="NAME", help="Column of class labels to explain."),
 ]
+Covariates = Annotated[
+    list[str] | None,
+    option(
+        "--covariates",
+        metavar="NAMES",
+        help="Columns to take out of all others first (age, sex, batch): names or patterns.",
+    ),
+]
 OneView = Annotated[bool, option("--one-view", help="No targets: the columns explain each other.")]
 WithXX = Annotated[
     bool | None,

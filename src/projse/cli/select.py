@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from projse.cli.moments import references_of
 from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
 from projse.cli.table import picks_table, print_new_rounds, print_prose, warnings_as_notes
@@ -130,6 +131,8 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
     from projse import __version__
 
     moments = selector.moments_
+    names, n = moments.target_names or (), moments.n_y - moments.n_covariates
+    references, covariates = names[:n], names[n:] if moments.n_covariates else ()
     last = reading.last
     return {
         "projse": __version__,
@@ -146,7 +149,8 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
         "seconds_reading": round(reading.seconds, 3),
         "n_candidates": n_candidates(moments),
         "n_variables": len(selector.ranking_),
-        "references": None if moments.one_view else list(moments.target_names or ()),
+        "references": None if moments.one_view else list(references),
+        "covariates": list(covariates),
         "reference_rank": int(selector.reference_rank_),
         "picks": picks_of(selector),
     }
@@ -196,9 +200,7 @@ def _print(selector: Any, summary: str) -> None:
         )
     )
     print_new_rounds(console, selector)
-    references = "one view" if moments.one_view else f"{moments.n_y} references"
-    if moments.classes is not None:
-        references = f"{moments.n_y} classes"
+    references = references_of(moments)
     candidates = f"{n_candidates(moments)} candidates"
     if hasattr(selector, "variables_"):
         candidates += f" in {selector.variables_.n} variables"
@@ -218,12 +220,13 @@ def _sum(moments: list[Moments]) -> Moments:
 def excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
     """Resolve patterns against the names that moments carry."""
     asked = reading.source
-    columns = (asked.targets, asked.features, asked.weight, asked.class_target)
+    columns = (asked.targets, asked.features, asked.weight, asked.class_target, asked.covariates)
     encoded = asked.missing != "refuse" or asked.basis != "linear"
     encoded = encoded or asked.categorical_features != "from_dtype"
     if any(columns) or asked.state is not None or encoded:
         raise ValueError(
-            "These are moments: their targets, features, weights and encoding are settled. Leave "
+            "These are moments: their targets, features, covariates, weights and encoding are "
+            "settled. Leave "
             "out those options, or pass the rows."
         )
     names = names_of(moments)

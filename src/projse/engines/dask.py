@@ -21,6 +21,7 @@ from projse.engines.dask_collections import (
     holds_more_than_numbers,
     is_float,
     is_frame,
+    numeric_covariates,
     one_block_wide,
     row_chunks,
 )
@@ -33,8 +34,9 @@ T = TypeVar("T")
 
 @dataclass
 class DaskRows:
-    """Matching collections of candidates, references (None: one view) and weights.
+    """Matching collections of candidates, references (None: one view), weights and covariates.
 
+    Covariates are numbers by now: categories have become an indicator a level.
     All have as many partitions; whether these are of the same length, where Dask does not know
     it, is seen in the pass. Names and widths are kept apart, as cutting frames anew loses them.
     """
@@ -43,14 +45,15 @@ class DaskRows:
     Y: Any
     weight: Any
     layout: Layout
+    covariates: Any = None
 
     @classmethod
-    def of(cls, X: Any, Y: Any, sample_weight: Any) -> DaskRows:
+    def of(cls, X: Any, Y: Any, sample_weight: Any, covariates: Any = None) -> DaskRows:
         """Check collections without computing anything but, where it is needed, their lengths."""
         if not is_dask(X):
             raise TypeError(
-                "y or sample_weight is a Dask collection, but X is not; pass a Dask X, or compute "
-                "them first."
+                "y, sample_weight or covariates is a Dask collection, but X is not; pass a Dask X, "
+                "or compute them first."
             )
         Y, sample_weight = as_array(Y), as_array(sample_weight)
         n_x, columns, feature_names = describe(X, "X")
@@ -69,8 +72,12 @@ class DaskRows:
             if width != 1 or sample_weight.ndim != 1:
                 raise ValueError("Sample weights must be 1D; pass one weight a row.")
             layout = replace(layout, weight_name=names[0] if names else None)
-        rows = cls(one_block_wide(X, "X"), one_block_wide(Y, "y"), sample_weight, layout)
-        return rows._cut_alike()
+        if covariates is not None:
+            covariates, names = numeric_covariates(covariates)
+            layout = replace(layout, covariate_names=names)
+        X, Y = one_block_wide(X, "X"), one_block_wide(Y, "y")
+        covariates = one_block_wide(covariates, "covariates")
+        return cls(X, Y, sample_weight, layout, covariates)._cut_alike()
 
     @property
     def n_x(self) -> int:
@@ -103,9 +110,10 @@ class DaskRows:
         """Whether some columns are no numbers, as far as their types tell."""
         return any(holds_more_than_numbers(c) for c in (self.X, self.Y) if c is not None)
 
-    def head(self, n: int) -> tuple[Any, Any, Any]:
-        """Compute candidates, references and weights of the first rows, of up to n."""
-        return first_rows([self.X, self.Y, self.weight], n)
+    def head(self, n: int) -> tuple[Any, Any, Any, Any]:
+        """Compute candidates, references, weights and covariates of the first rows, of up to n."""
+        X, Y, weight, covariates = first_rows(self._given, n)
+        return X, Y, weight, covariates
 
     def reduce(self, reduction: Reduction[T]) -> Part[T]:
         """Make a pass over the rows: a result a partition, added up in a tree."""
@@ -122,24 +130,30 @@ class DaskRows:
         """Reduce the partitions and combine the parts, as ``combine`` does lazily."""
         parts = self._attempt(reduction, combine)
         if any(part.misaligned for part in parts):
-            self.X, self.Y, self.weight = cut_like_x(self.X, self.Y, self.weight)
+            self._take(cut_like_x(*self._given))
             parts = self._attempt(reduction, combine)
         return parts
 
     def _attempt(
         self, reduction: Reduction[T], combine: Callable[[list[Any]], list[Any]]
     ) -> list[Part[T]]:
-        lazy = leaves([self.X, self.Y, self.weight], self.layout, reduction)
+        lazy = leaves(self._given, self.layout, reduction)
         return compute(combine(lazy), lazy)
 
+    @property
+    def _given(self) -> list[Any]:
+        return [self.X, self.Y, self.weight, self.covariates]
+
+    def _take(self, given: list[Any]) -> None:
+        self.X, self.Y, self.weight, self.covariates = given
+
     def _cut_alike(self) -> DaskRows:
-        others = [c for c in (self.Y, self.weight) if c is not None and not np.isscalar(c)]
-        if not all(is_frame(c) for c in (self.X, *others)):
+        def others() -> list[Any]:
+            return [c for c in self._given[1:] if c is not None and not np.isscalar(c)]
+
+        if not all(is_frame(c) for c in (self.X, *others())):
             # As arrays now: Dask may join the partitions of frames that it reads.
-            self.X, self.Y, self.weight = (
-                c.to_dask_array() if is_frame(c) else c for c in (self.X, self.Y, self.weight)
-            )
-            others = [c for c in (self.Y, self.weight) if c is not None and not np.isscalar(c)]
-        if not all(is_dask(c) and fits(row_chunks(self.X), row_chunks(c)) for c in others):
-            self.X, self.Y, self.weight = cut_like_x(self.X, self.Y, self.weight)
+            self._take([c.to_dask_array() if is_frame(c) else c for c in self._given])
+        if not all(is_dask(c) and fits(row_chunks(self.X), row_chunks(c)) for c in others()):
+            self._take(cut_like_x(*self._given))
         return self

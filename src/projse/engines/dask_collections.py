@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from projse.exceptions import RechunkWarning
+from projse.sources.covariates import encode_covariates, numeric_frame
 from projse.sources.rows import is_dask
 from projse.warn import warn_caller
 
@@ -104,8 +105,40 @@ def one_block_wide(value: Any, label: str) -> Any:
     return value.rechunk({1: -1})
 
 
-def cut_like_x(X: Any, Y: Any, weight: Any) -> tuple[Any, Any, Any]:
-    """Cut references and weights into the blocks of rows that the candidates have."""
+def numeric_covariates(covariates: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return covariates as numbers, lazily, and the names of their columns.
+
+    The levels of a category must be known before the pass, or partitions would differ: a
+    categorical dtype knows them.
+    """
+    if not is_dask(covariates):
+        encoded = encode_covariates(covariates, len(covariates))
+        return encoded.values, encoded.names
+    n, columns, _ = describe(covariates, "covariates")
+    if not is_frame(covariates):
+        if covariates.dtype.kind not in "biuf":
+            raise ValueError(_levels_unknown("covariates", covariates.dtype))
+        names = tuple(f"covariate{j}" for j in range(n)) if covariates.ndim == 2 else ("covariate",)
+        return covariates, names
+    frame = covariates if columns is not None else covariates.to_frame(name=covariates.name)
+    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
+        known = getattr(frame[name], "cat", None) if str(dtype) == "category" else None
+        is_number = getattr(dtype, "kind", "O") in "biuf"
+        if not is_number and (known is None or not known.known):
+            raise ValueError(_levels_unknown(f"covariates[{name!r}]", dtype))
+    meta = numeric_frame(frame._meta)
+    return frame.map_partitions(numeric_frame, meta=meta), tuple(meta.columns)
+
+
+def _levels_unknown(label: str, dtype: Any) -> str:
+    return (
+        f"{label} holds {dtype}, whose levels Dask does not know before the pass; make it a "
+        "category with known levels (categorize() of the data frame), or numbers."
+    )
+
+
+def cut_like_x(X: Any, Y: Any, weight: Any, covariates: Any = None) -> list[Any]:
+    """Cut what goes with the candidates into the blocks of rows that these have."""
     X = _with_lengths(X)
     rows = tuple(n for n in X.chunks[0] if n)
     X = X if len(rows) in (0, len(X.chunks[0])) else X.rechunk({0: rows})
@@ -131,7 +164,8 @@ def cut_like_x(X: Any, Y: Any, weight: Any) -> tuple[Any, Any, Any]:
             )
         return value.rechunk({0: rows})
 
-    return X, like_x(Y, "y"), like_x(weight, "sample_weight")
+    others = ((Y, "y"), (weight, "sample_weight"), (covariates, "covariates"))
+    return [X, *(like_x(value, label) for value, label in others)]
 
 
 def _with_lengths(value: Any) -> Any:

@@ -25,7 +25,7 @@ DATA_ERRORS = (AttributeError, IndexError, KeyError, TypeError, ValueError)
 
 
 def leaves(given: list[Any], layout: Layout, reduction: Reduction[Any]) -> list[Any]:
-    """Return the parts of candidates, references and weights, lazily: one graph, optimised once."""
+    """Return the parts of candidates, references, weights and covariates, lazily: one graph."""
     make = _frame_leaves if is_frame(given[0]) else _array_leaves
     return make(given, layout, reduction)
 
@@ -85,9 +85,9 @@ def _array_leaves(given: list[Any], layout: Layout, reduction: Reduction[Any]) -
 
 
 def _reduce_any_partition(
-    X: Any, Y: Any, weight: Any, layout: Layout, reduction: Reduction[Any]
+    X: Any, Y: Any, weight: Any, covariates: Any, layout: Layout, reduction: Reduction[Any]
 ) -> Part[Any]:
-    return reduce_partition(0, X, Y, weight, layout, reduction)
+    return reduce_partition(0, X, Y, weight, covariates, layout, reduction)
 
 
 def _number(partition: int, part: Part[Any]) -> Part[Any]:

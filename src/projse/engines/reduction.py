@@ -26,6 +26,7 @@ class Layout:
 
     ``columns`` and ``target_columns`` are the columns that frames must have, in order;
     ``n_x`` and ``n_y`` the widths that arrays must have; None where they are not known.
+    ``covariate_names`` are those of the columns that covariates became, in order.
     """
 
     n_x: int | None = None
@@ -35,6 +36,7 @@ class Layout:
     feature_names: tuple[str, ...] | None = None
     target_names: tuple[str, ...] | None = None
     weight_name: str | None = None
+    covariate_names: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Reduction(Generic[T]):
 
     Attributes
     ----------
-    part : callable ``(X, Y, weight) -> result``
+    part : callable ``(X, Y, weight, covariates) -> result``
         Turns the rows of a partition into a result; None where there is nothing to add. Raises
         TypeError or ValueError for rows that are wrong.
     add : callable ``(result, result) -> result``
@@ -54,7 +56,7 @@ class Reduction(Generic[T]):
         Bytes that a result takes, about.
     """
 
-    part: Callable[[Any, Any, Any], T | None]
+    part: Callable[[Any, Any, Any, Any], T | None]
     add: Callable[[T, T], T]
     to_bytes: Callable[[T], bytes]
     from_bytes: Callable[[bytes], T]
@@ -108,8 +110,8 @@ class RowsElsewhere(Protocol):
     def may_be_table(self) -> bool:
         """Whether some columns are no numbers, as far as their types tell."""
 
-    def head(self, n: int) -> tuple[Any, Any, Any]:
-        """Compute candidates, references and weights of the first rows, of up to n."""
+    def head(self, n: int) -> tuple[Any, Any, Any, Any]:
+        """Compute candidates, references, weights and covariates of the first rows, of up to n."""
 
     def target_type(self, asked: str) -> str:
         """Tell what the references are, as asked for or as the columns say."""
@@ -119,19 +121,30 @@ class RowsElsewhere(Protocol):
 
 
 def reduce_partition(
-    partition: int, X: Any, Y: Any, weight: Any, layout: Layout, reduction: Reduction[T]
+    partition: int,
+    X: Any,
+    Y: Any,
+    weight: Any,
+    covariates: Any,
+    layout: Layout,
+    reduction: Reduction[T],
 ) -> Part[T]:
     """Reduce one partition: arrays, sparse matrices or pandas frames."""
     try:
         X = _expected_columns(X, layout.columns, layout.n_x, "X")
         if Y is not None:
             Y = _expected_columns(Y, layout.target_columns, layout.n_y, "y")
+        if covariates is not None:
+            names = layout.covariate_names
+            n = None if names is None else len(names)
+            covariates = _expected_columns(covariates, names, n, "covariates")
         m = X.shape[0]
-        for label, other in (("y", Y), ("sample_weight", weight)):
+        others = (("y", Y), ("sample_weight", weight), ("covariates", covariates))
+        for label, other in others:
             if other is not None and not np.isscalar(other) and other.shape[0] != m:
                 text = f"X has {m} rows, {label} has {other.shape[0]}."
                 return Part(partition, error=text, misaligned=True)
-        return Part(partition, reduction.part(X, Y, weight))
+        return Part(partition, reduction.part(X, Y, weight, covariates))
     except (TypeError, ValueError) as error:
         return Part(partition, error=_with_column(error, layout))
 

@@ -10,7 +10,16 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from projse.engines.reduction import FAN_IN, Layout, Part, Reduction, merge, reduce_partition
-from projse.engines.spark_columns import LABELS, NUMBERS, block_of, check_column, vector_metadata
+from projse.engines.spark_columns import (
+    LABELS,
+    NUMBERS,
+    Covariate,
+    block_of,
+    check_column,
+    column_of,
+    covariates_of,
+    vector_metadata,
+)
 from projse.sources.arrow_columns import PLAIN, TABLE, Block, labels, matrix
 from projse.sources.batches import chunks
 
@@ -24,6 +33,9 @@ TASK_BYTES = 1 << 30
 
 T = TypeVar("T")
 
+_Blocks = tuple[Block, Block | None, Block | None]
+"""Candidates, references and covariates."""
+
 
 @dataclass
 class SparkRows:
@@ -36,6 +48,7 @@ class SparkRows:
     weight: str | None
     n_candidates: int | None
     vector_names: tuple[str, ...] | None
+    covariates: tuple[Covariate, ...] = ()
 
     @classmethod
     def of(
@@ -45,8 +58,9 @@ class SparkRows:
         targets: str | Sequence[str] | None = None,
         weight: str | None = None,
         class_target: str | None = None,
+        covariates: str | Sequence[str] | None = None,
     ) -> SparkRows:
-        """Check columns against the schema; nothing is computed."""
+        """Check columns against the schema; nothing is computed but the levels of covariates."""
         _require_pyspark()
         if not hasattr(df, "mapInArrow"):
             raise TypeError(f"df must be a Spark DataFrame, not {type(df).__name__}.")
@@ -65,7 +79,8 @@ class SparkRows:
         names = None
         if candidates.kind not in (PLAIN, TABLE):
             n, names = vector_metadata(df.schema[candidates.columns[0]].metadata)
-        return cls(df, candidates, references, class_target, weight, n, names)
+        given = () if covariates is None else covariates_of(df, covariates, types)
+        return cls(df, candidates, references, class_target, weight, n, names, given)
 
     @property
     def n_x(self) -> int | None:
@@ -102,6 +117,7 @@ class SparkRows:
             feature_names=self.feature_names,
             target_names=names,
             weight_name=self.weight,
+            covariate_names=tuple(c.title for c in self.covariates) or None,
         )
 
     def target_type(self, asked: str) -> str:
@@ -132,33 +148,40 @@ class SparkRows:
             references = replace(references, kind=TABLE)
         return replace(self, candidates=replace(self.candidates, kind=TABLE), references=references)
 
-    def head(self, n: int) -> tuple[Any, Any, Any]:
-        """Compute candidates, references and weights of the first rows, of up to n."""
+    def head(self, n: int) -> tuple[Any, Any, Any, Any]:
+        """Compute candidates, references, weights and covariates of the first rows, of up to n."""
         table = self._chosen().limit(n).toArrow()
-        return self._read(table)
+        has_labels, has_weight = self.class_target is not None, self.weight is not None
+        return _read_blocks(table, self._blocks, has_labels, has_weight)
+
+    @property
+    def _blocks(self) -> _Blocks:
+        """Candidates, references and covariates, as a pass reads them."""
+        names = self.layout.covariate_names
+        given = None if names is None else Block("covariates", names)
+        return self.candidates, self.references, given
 
     def _chosen(self) -> Any:
         """Select what a pass needs, each block as one column."""
+        from pyspark.sql import functions as F
+
         blocks = [self.candidates] + ([self.references] if self.references else [])
         types = {field.name: field.dataType for field in self.df.schema.fields}
         matrices = [_as_array(block, types) for block in blocks]
-        others = [_column(name) for name in (self.class_target, self.weight) if name is not None]
+        if self.covariates:
+            matrices.append(F.array(*(c.expression() for c in self.covariates)))
+        others = [column_of(name) for name in (self.class_target, self.weight) if name is not None]
         if self.weight is not None:
             others[-1] = others[-1].cast("double")
         # By position: a column may serve twice, and names may hold anything.
         return self.df.select(*(c.alias(f"c{i}") for i, c in enumerate([*matrices, *others])))
-
-    def _read(self, table: Any) -> tuple[Any, Any, Any]:
-        has_labels, has_weight = self.class_target is not None, self.weight is not None
-        return _read_blocks(table, self.candidates, self.references, has_labels, has_weight)
 
     def reduce(self, reduction: Reduction[T]) -> Part[T]:
         """Make a pass over the rows: a result a partition, added up in a tree."""
         from pyspark.sql import functions as F
 
         task = _partition_task(
-            self.candidates,
-            self.references,
+            self._blocks,
             self.class_target is not None,
             self.weight is not None,
             self.layout,
@@ -190,8 +213,7 @@ def _require_pyspark() -> None:
 
 
 def _partition_task(
-    candidates: Block,
-    references: Block | None,
+    blocks: _Blocks,
     has_labels: bool,
     has_weight: bool,
     layout: Layout,
@@ -213,7 +235,7 @@ def _partition_task(
 
     def reduce_table(partition: int, table: Any) -> Part[Any]:
         try:
-            rows = _read_blocks(table, candidates, references, has_labels, has_weight)
+            rows = _read_blocks(table, blocks, has_labels, has_weight)
         except ValueError as error:
             return Part(partition, error=str(error))
         return reduce_partition(partition, *rows, layout, reduction)
@@ -222,17 +244,15 @@ def _partition_task(
 
 
 def _read_blocks(
-    table: Any, candidates: Block, references: Block | None, has_labels: bool, has_weight: bool
-) -> tuple[Any, Any, Any]:
-    """Read candidates, references and weights of a chunk."""
+    table: Any, blocks: _Blocks, has_labels: bool, has_weight: bool
+) -> tuple[Any, Any, Any, Any]:
+    """Read candidates, references, weights and covariates of a chunk."""
+    present = [block for block in blocks if block is not None]
+    X, Y, Z = (None if b is None else matrix(table, present.index(b), b) for b in blocks)
     last = table.num_columns - 1
-    X = matrix(table, 0, candidates)
-    Y: Any = None
-    if references is not None:
-        Y = matrix(table, 1, references)
-    elif has_labels:
+    if has_labels:
         Y = labels(table, last - has_weight)
-    return X, Y, table.column(last).to_numpy() if has_weight else None
+    return X, Y, table.column(last).to_numpy() if has_weight else None, Z
 
 
 def _merge_task(reduction: Reduction[Any]) -> Callable[[Any], Any]:
@@ -265,12 +285,6 @@ def _from_row(reduction: Reduction[T], partition: int, error: str | None, conten
     return Part(partition, result, error)
 
 
-def _column(name: str) -> Any:
-    from pyspark.sql import functions as F
-
-    return F.col("`" + name.replace("`", "``") + "`")
-
-
 def _as_array(block: Block, types: dict[str, Any]) -> Any:
     """Have Spark put the numbers of a row side by side, in one type."""
     from pyspark.sql import functions as F
@@ -280,15 +294,15 @@ def _as_array(block: Block, types: dict[str, Any]) -> Any:
             *(_as_stored(name, types).alias(f"c{i}") for i, name in enumerate(block.columns))
         )
     if block.kind != PLAIN:
-        return _column(block.columns[0])
+        return column_of(block.columns[0])
     single = all(types[name].simpleString() == "float" for name in block.columns)
     kind = "float" if single else "double"
-    return F.array(*(_column(name).cast(kind) for name in block.columns))
+    return F.array(*(column_of(name).cast(kind) for name in block.columns))
 
 
 def _as_stored(name: str, types: dict[str, Any]) -> Any:
     """Return a column in a type that the encoder knows; times by the clock on the wall."""
     kind = types[name].simpleString()
     if kind.startswith("decimal"):
-        return _column(name).cast("double")
-    return _column(name).cast("timestamp_ntz") if kind == "timestamp" else _column(name)
+        return column_of(name).cast("double")
+    return column_of(name).cast("timestamp_ntz") if kind == "timestamp" else column_of(name)

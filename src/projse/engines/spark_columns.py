@@ -1,10 +1,15 @@
-"""Columns of a Spark DataFrame, told by its schema: numbers, vectors, and tables to encode."""
+"""Columns of a Spark DataFrame: numbers, vectors, tables to encode, and covariates as numbers.
+
+pyspark is imported where it is needed.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from projse.sources.arrow_columns import ARRAY, PLAIN, TABLE, VECTOR, Block
+from projse.sources.variables import MAX_LEVELS
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "decimal")
 LABELS = (*NUMBERS, "string", "varchar", "char", "date")
@@ -41,6 +46,57 @@ def _kind(parameter: str, name: str, types: dict[str, Any]) -> str:
         return ARRAY
     check_column(parameter, name, types, TYPES)
     return PLAIN if text.split("(")[0] in NUMBERS else TABLE
+
+
+@dataclass(frozen=True)
+class Covariate:
+    """A column of numbers that a covariate became: itself, or the indicator of a level."""
+
+    name: str
+    level: Any = None
+
+    @property
+    def title(self) -> str:
+        """What messages and moments call it."""
+        return self.name if self.level is None else f"{self.name}={self.level}"
+
+    def expression(self) -> Any:
+        """Return the column for Spark, null where the covariate is."""
+        from pyspark.sql import functions as F
+
+        column = column_of(self.name)
+        if self.level is None:
+            return column.cast("double")
+        return F.when(column.isNotNull(), (column == F.lit(self.level)).cast("double"))
+
+
+def column_of(name: str) -> Any:
+    """Return the column of this name, which may hold anything."""
+    from pyspark.sql import functions as F
+
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def covariates_of(df: Any, given: Any, types: dict[str, Any]) -> tuple[Covariate, ...]:
+    """Turn covariates into columns of numbers; the levels of labels are collected first."""
+    names = (given,) if isinstance(given, str) else tuple(given)
+    if not names:
+        raise ValueError("covariates names no columns; leave it out to condition on nothing.")
+    found: list[Covariate] = []
+    for name in names:
+        check_column("covariates", name, types, LABELS)
+        if types[name].simpleString().split("(")[0] in NUMBERS:
+            found.append(Covariate(name))
+            continue
+        present = df.select(column_of(name).alias("level")).where("level is not null")
+        levels = sorted(row[0] for row in present.distinct().limit(MAX_LEVELS + 1).collect())
+        if len(levels) > MAX_LEVELS:
+            raise ValueError(
+                f"covariates: column {name!r} has more than {MAX_LEVELS} levels; it looks like an "
+                "identifier. Leave it out, or join its levels."
+            )
+        found += [Covariate(name, level) for level in levels]
+    return tuple(found)
 
 
 def check_column(

@@ -15,6 +15,7 @@ from projse.moments.leverage import few_rows_by_extremes, on_few_rows
 from projse.moments.sums import Moments
 from projse.moments.views import swapped
 from projse.search.greedy import TIE
+from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows
 
 Array = NDArray[Any]
@@ -67,7 +68,7 @@ def _on_few_rows(of: Rows | Moments, center: bool) -> NDArray[np.bool_]:
 
 
 def _other_view(of: Rows | Moments) -> Rows | Moments:
-    return Rows(of.Y, None, of.weight) if isinstance(of, Rows) else swapped(of)
+    return Rows(of.references, None, of.weight) if isinstance(of, Rows) else swapped(of)
 
 
 def _pieces(of: Rows | Moments, center: bool) -> Iterator[tuple[int, int, LinearGram]]:
@@ -77,6 +78,7 @@ def _pieces(of: Rows | Moments, center: bool) -> Iterator[tuple[int, int, Linear
         return
     for x_tile in tiles(of.X.shape[1]):
         # Products of the references with each other come along: few at a time, they cost little.
-        for y_tile in tiles(of.Y.shape[1], 1024):
-            part = Rows(of.X[:, x_tile], of.Y[:, y_tile], of.weight)
+        for y_tile in tiles(of.n_references, 1024):
+            part = Rows(of.X[:, x_tile], of.references[:, y_tile], of.weight)
+            part = append_covariates(part, of.covariates)
             yield x_tile.start, y_tile.start, gram_of(moments_of(part, with_xx=False), center)

@@ -146,7 +146,14 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
         self.rule = rule
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        groups: Any = None,
+        covariates: Any = None,
+    ) -> Self:
         """Choose by cross-validation, and select from all rows.
 
         Parameters
@@ -155,6 +162,10 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
             As in :meth:`ProjSe.fit`; y is needed.
         groups : array-like of shape (n_samples,), default=None
             For splitters that keep groups together.
+        covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
+            As in :meth:`ProjSe.fit`. They are taken out of each fold by regressions on the
+            training rows alone, and R² is the share of what these leave; an ``estimator`` gets
+            them as columns before the picks.
 
         Returns
         -------
@@ -168,7 +179,9 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
             )
         with all_or_nothing(self):
             rows = self._check_rows(
-                X, y, sample_weight, selector.target_type, tables=selector._table_options()
+                *(X, y, sample_weight, selector.target_type),
+                tables=selector._table_options(),
+                covariates=covariates,
             )
             splits = split_rows(rows, self.cv, groups)
             consecutive = self.cv is None or is_whole(self.cv)
@@ -180,13 +193,15 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
                     tests = some_columns(rows, [test for _, test in splits])
                     warn_if_ordered(tests, rows.weight)
                 held_out = [RowFold(rows, *split) for split in splits]
-                self._choose(selector, grid, held_out, judge, rows.x_variables)
+                beside = rows.n_covariates > 0
+                self._choose(selector, grid, held_out, judge, rows.x_variables, beside=beside)
                 self._finish(selector, rows)
             else:
                 folds, total = moment_folds(rows, splits, self.n_jobs, selector.batch_size)
                 if consecutive:
                     warn_if_ordered([fold.test for fold in folds], rows.weight)
-                self._choose(selector, grid, folds, judge, rows.x_variables)
+                beside = rows.n_covariates > 0
+                self._choose(selector, grid, folds, judge, rows.x_variables, beside=beside)
                 self._finish(selector, total)
         return self
 
@@ -209,7 +224,7 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
         parts = load_given(folds, "folds")
         if len(parts) < 2:
             raise ValueError(f"folds holds {len(parts)} set(s) of moments; at least 2 are needed.")
-        if any(part.xx is None or part.y_mean is None for part in parts):
+        if any(part.xx is None or part.one_view for part in parts):
             raise ValueError(
                 "Held-out scores need two views and the products of the candidates; build the "
                 "moments with Moments.from_arrays(X, Y, with_xx=True)."
@@ -272,10 +287,13 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
         folds: Sequence[MomentFold | RowFold],
         judge: Any,
         encoded: Variables | None,
+        *,
+        beside: bool = False,
     ) -> None:
         """Score every candidate on every fold, and keep the curves and the choice.
 
         Where a table was encoded, folds are judged on the columns that it was ``encoded`` to.
+        Where covariates stand ``beside`` the picks, an estimator may owe its score to them.
         """
         candidates = [clone(selector).set_params(**params) for params in grid]
         for candidate in candidates:
@@ -305,7 +323,9 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
             raise ValueError("All held-out scores are NaN; look at estimator and scoring.")
         error = standard_error(scores)
         entry, size = choose(scores, self.rule)
-        self.predicts_ = predicts(scores) if self._is_judged_by_r2() else None
+        owes_to_others = beside and judge is not None
+        by_r2 = self._is_judged_by_r2() and not owes_to_others
+        self.predicts_ = predicts(scores) if by_r2 else None
         if self.predicts_ is False:
             entry, size = 0, 0
             best = int(np.nanargmax(mean))

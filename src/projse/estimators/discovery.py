@@ -25,6 +25,7 @@ from projse.search.entry_order import EntryOrder
 from projse.search.knockoff_filter import Discoveries, combine
 from projse.search.task import Task
 from projse.search.unit_products import UnitProducts, unit_products
+from projse.sources.groups import resolve_groups
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 
@@ -46,27 +47,29 @@ class DiscoveryFit(RowSelector):
     n_jobs: int | None
     batch_size: int | None
     n_features_in_: int
+    _grouping: Any
 
     @property
     def _options(self) -> dict[str, Any]:
         """Options of a pass over the rows."""
         return {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
 
-    def _fit_rows(self, rows: Rows, n_covariates: int, selector: ProjSe) -> None:
+    def _fit_rows(self, rows: Rows, selector: ProjSe) -> None:
         """Sum rows, if there are enough for all candidates; else let some of them screen."""
+        selector = self._of_columns(selector)
         rng = generator(self.random_state)
         candidates, include = self._columns(selector)
         if len(candidates) < rows.n_samples:  # else the products would be for nothing
             moments = moments_of(rows, with_xx=True, **self._options)
-            entrants = self._entrants(moments, candidates, include, n_covariates)
+            entrants = self._entrants(moments, candidates, include)
             if entrants.fit_in:
-                self._keep(None if n_covariates else moments)
+                self._keep(moments)
                 self._finish(entrants, selector, rng)
                 return
         task = Task.of(selector, self.n_features_in_, self._feature_names())
-        screened = screen_rows(rows, task, n_covariates, rng, self._options)
+        screened = screen_rows(rows, task, rng, self._options)
         self._keep(None)
-        self._fit_screened(screened, include, n_covariates, selector, rng)
+        self._fit_screened(screened, include, selector, rng)
 
     def _fit_sums(self, blocks: list[Moments], selector: ProjSe) -> Self:
         """Find variables from moments of one or several blocks of rows."""
@@ -80,6 +83,7 @@ class DiscoveryFit(RowSelector):
             summed, total = total, settle_targets(total, selector.target_type)
             if summed.classes is not None and total.classes is None:
                 blocks = [as_number(block, None) for block in blocks]
+            selector = self._of_columns(selector)
             rng = generator(self.random_state)
             candidates, include = self._columns(selector)
             entrants = self._entrants(total, candidates, include)
@@ -95,8 +99,19 @@ class DiscoveryFit(RowSelector):
                     "(block_moments), of which some screen the candidates; or exclude some."
                 )
             task = Task.of(selector, self.n_features_in_, self._feature_names())
-            self._fit_screened(screen_blocks(blocks, task), include, 0, selector, rng)
+            self._fit_screened(screen_blocks(blocks, task), include, selector, rng)
         return self
+
+    def _of_columns(self, selector: ProjSe) -> ProjSe:
+        """Let a selector of groups screen and compete by columns: variables are ours to judge."""
+        self._grouping = self.groups if self.groups is not None else selector.groups
+        if selector.groups is None:
+            return selector
+        task = Task.of(selector, self.n_features_in_, self._feature_names())
+        include, _ = task.columns_of(task.plan.include)
+        exclude, _ = task.columns_of(task.plan.exclude)
+        named = {"include": include.tolist() or None, "exclude": exclude.tolist() or None}
+        return selector.set_params(groups=None, **named)
 
     def _columns(self, selector: ProjSe) -> tuple[Array, Array]:
         """Return the candidates, and what is conditioned on."""
@@ -106,26 +121,20 @@ class DiscoveryFit(RowSelector):
 
     def _labels(self, columns: Array) -> Array:
         """Return the variable of each of these columns, as a number."""
-        n = self.n_features_in_
-        if self.groups is None:
+        if self._grouping is None:
             return columns
-        labels = np.asarray(self.groups)
-        if labels.shape != (n,):
-            raise ValueError(
-                f"groups has shape {labels.shape}, but X has {n} columns; pass a label a column."
-            )
-        return np.unique(labels, return_inverse=True)[1][columns]
+        n, names = self.n_features_in_, self._feature_names()
+        return resolve_groups(self._grouping, n, names).of_column[columns]
 
     def _entrants(
         self,
         moments: Moments,
         candidates: Array,
         include: Array,
-        n_covariates: int = 0,
         of_all: Array | None = None,
     ) -> Entrants:
         """Make variables of the candidates; ``of_all`` are the columns of X that moments hold."""
-        products = unit_products(moments, candidates, include, n_covariates)
+        products = unit_products(moments, candidates, include)
         for what, found in (("X", products.columns), ("y", products.outputs)):
             if not found.size:
                 raise ValueError(
@@ -139,20 +148,19 @@ class DiscoveryFit(RowSelector):
         self,
         screened: Screened,
         include: Array,
-        n_covariates: int,
         selector: ProjSe,
         rng: np.random.Generator,
     ) -> None:
         columns = screened.columns
         is_included = np.isin(columns, include)
         passed, given = np.flatnonzero(~is_included), np.flatnonzero(is_included)
-        entrants = self._entrants(screened.judging, passed, given, n_covariates, columns)
+        entrants = self._entrants(screened.judging, passed, given, columns)
         if not entrants.fit_in:
             raise ValueError(
                 f"{screened.judging.n_samples} rows are left to judge {len(passed)} candidates, "
                 "after what everything is conditioned on; there are too few rows for any answer."
             )
-        seen = unit_products(screened.seen, EMPTY, given, n_covariates, like=entrants.products)
+        seen = unit_products(screened.seen, EMPTY, given, like=entrants.products)
         self._finish(entrants, selector, rng, columns, seen)
 
     def _finish(
@@ -229,6 +237,11 @@ def _refuse_unfit(moments: Moments) -> None:
     """Refuse moments that twins cannot be made of."""
     if moments.one_view:
         raise ValueError("Twins need outputs to compete for, and these moments hold one view.")
+    if moments.x_variables is not None:
+        raise ValueError(
+            "Twins are made of columns of numbers, and these moments are of an encoded table "
+            "(categories, dates, gaps or splines)."
+        )
     if moments.xx is None:
         raise ProductsMissingError(
             "Twins need the products of the candidates with each other, which these moments do "

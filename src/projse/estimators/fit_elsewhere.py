@@ -34,13 +34,14 @@ class FitElsewhereMixin(FitMomentsMixin):
         targets: str | Sequence[str] | None = None,
         weight: str | None = None,
         class_target: str | None = None,
+        covariates: str | Sequence[str] | None = None,
     ) -> Self:
         """Select from columns of a Spark DataFrame; its workers sum the rows.
 
         Parameters
         ----------
         df : pyspark.sql.DataFrame
-        features, targets, weight, class_target
+        features, targets, weight, class_target, covariates
             As in :func:`projse.spark.moments`. Without targets and class_target: one view.
 
         Returns
@@ -50,18 +51,14 @@ class FitElsewhereMixin(FitMomentsMixin):
         from projse.engines.spark import SparkRows
 
         check_parameters(self)
-        rows = SparkRows.of(df, features, targets, weight, class_target)
+        rows = SparkRows.of(df, features, targets, weight, class_target, covariates)
         return self._fit_elsewhere(rows.as_table() if self._look_options().forced else rows)
 
-    def _fit_elsewhere(self, rows: RowsElsewhere, covariates: Any = None) -> Self:
+    def _fit_elsewhere(self, rows: RowsElsewhere) -> Self:
         """Fit to rows that are summed where they lie; further passes make products of the picks."""
         for refused, remedy in (
             (callable(self.kernel), "a callable kernel needs all rows in one place"),
             (self.solver == "qr", "solver='qr' factors rows in one place; use solver='auto'"),
-            (
-                covariates is not None,
-                "covariates are not taken; append them to X and name them in include",
-            ),
         ):
             if refused:
                 raise ValueError(f"With rows on a cluster, {remedy}.")

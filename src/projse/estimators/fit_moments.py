@@ -106,7 +106,7 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
         settled = settle_targets(total, self.target_type, y)
         outcome = self._task(total.one_view).on_moments(settled, provisional=True, keep=True)
         # As many directions as the rows can tell apart, and fewer than references: more may come.
-        rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_y
+        rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_references
         if outcome.lacks_products and not rank_may_grow:
             raise ProductsMissingError(
                 f"partial_fit made {len(outcome.selection.indices)} picks; for more, the products "
@@ -121,7 +121,7 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
     def _fit_rows(self, rows: Rows) -> None:
         """Select from rows that were checked before, quietly."""
         remember_candidates(self, rows)
-        outcome = self._task(rows.Y is None).on_rows(rows, keep=True)
+        outcome = self._task(rows.one_view).on_rows(rows, keep=True)
         self._keep_moments(outcome.moments)
         self._keep_picked(outcome, rows)
         self._store(outcome, quiet=True)

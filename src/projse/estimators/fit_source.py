@@ -35,6 +35,7 @@ class FitSourceMixin(FitMomentsMixin):
         exclude: Any = None,
         weight: str | None = None,
         class_target: str | None = None,
+        covariates: Any = None,
         missing: str | None = None,
         numeric_only: bool = False,
         with_xx: bool | str = "auto",
@@ -54,6 +55,9 @@ class FitSourceMixin(FitMomentsMixin):
             columns that are not read. Without targets and class_target: one view.
         weight, class_target : str, default=None
             Columns of row weights, and of class labels instead of targets.
+        covariates : str or sequence of str, default=None
+            Columns, by name or pattern, that are taken out of all others first, as in
+            :meth:`ProjSe.fit`.
         missing : {"refuse", "drop", "indicator", "mean"}, default=None
             What to do with gaps; None: as the estimator's ``missing`` says.
         numeric_only : bool, default=False
@@ -89,7 +93,7 @@ class FitSourceMixin(FitMomentsMixin):
         self._refuse_need_of_rows()
         missing = self.missing if missing is None else missing
         columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
-        encoding = (self.categorical_features, self.basis)
+        encoding = (covariates, self.categorical_features, self.basis)
         options = SourceOptions(*columns, with_xx, format, state, state_by, *encoding)
         fit_progress = FitProgress(self, max_phases=None)
         report = _both(progress, fit_progress)

@@ -13,7 +13,6 @@ from projse.estimators.table_rows import TableOptions, TableRows
 from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.task import Outcome
-from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows
 from projse.sources.table.encoder import TableEncoder
 
@@ -60,27 +59,34 @@ class FitTableMixin(FitMomentsMixin):
             )
         return table
 
-    def _batch(self, X: Any, y: Any, sample_weight: Any, target_type: str, first: bool) -> Rows:
+    def _batch(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        target_type: str,
+        first: bool,
+        covariates: Any = None,
+    ) -> Rows:
         """Check a batch of rows, and encode it as the rows before it were."""
         encoded = not first and self.moments_.encoding is not None
-        if encoded or self._table_options().concern(X, y):
-            options: Any = {"reset": first, "all_rows": False}
-            return self._table(X, y, sample_weight, None, target_type, **options).rows()
-        return self._check_rows(X, y, sample_weight, target_type, reset=first, min_samples=1)
+        options: Any = {"reset": first}
+        if encoded or self._table_options().concern(X, y, covariates):
+            given = (X, y, sample_weight, covariates, target_type)
+            return self._table(*given, all_rows=False, **options).rows()
+        options |= {"min_samples": 1, "covariates": covariates}
+        return self._check_rows(X, y, sample_weight, target_type, **options)
 
     def _fit_table(self, X: Any, y: Any, sample_weight: Any, covariates: Any) -> Self:
         """Select from the columns of a table."""
         table = self._table(X, y, sample_weight, covariates, self.target_type)
-        targets, n_covariates = append_covariates(table.targets, table.covariates, self.center)
-        table = table.with_targets(targets)
         progress = FitProgress(self, X, y)
-        if table.fits or n_covariates or callable(self.kernel) or self.solver == "qr":
-            outcome = self._task(targets.Y is None).on_rows(
-                table.rows(), n_covariates=n_covariates, keep=True, phase=progress.phase
-            )
+        if table.fits or callable(self.kernel) or self.solver == "qr":
+            task = self._task(table.targets.one_view)
+            outcome = task.on_rows(table.rows(), keep=True, phase=progress.phase)
         else:
             outcome = self._on_slices(table, progress)
-        self._keep_moments(None if n_covariates else outcome.moments)
+        self._keep_moments(outcome.moments)
         self._keep_picked(outcome, table.targets)
         self._store(outcome)
         progress.end()

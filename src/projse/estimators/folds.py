@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
@@ -116,14 +117,21 @@ def moment_folds(
 
 
 def judge_by(estimator: Any, scoring: Any, rows: Rows, splits: list[tuple[Array, Array]]) -> Any:
-    """Return a function ``(fold, picks) -> score`` that fits and scores ``estimator``."""
+    """Return a function ``(fold, picks) -> score`` that fits and scores ``estimator``.
+
+    Covariates stand before the picks: a regression takes them out by itself, a classifier of
+    labels, which have no residuals, weighs them.
+    """
     scorer = check_scoring(estimator, scoring=scoring)
-    Y = rows.y
+    Y, Z = rows.y, rows.covariates
     if rows.classes is None and Y.shape[1] == 1:
         Y = Y[:, 0]
 
     def judge(fold: int, picks: Array) -> float:
         (train, test), columns = splits[fold], rows.X[:, picks]
+        if Z is not None:
+            both = [Z, columns]
+            columns = sp.csr_array(sp.hstack(both)) if rows.is_sparse else np.hstack(both)
         weights: list[dict[str, Any]] = [{}, {}]
         if rows.weight is not None:
             # A row of weight 0 may hold anything.

@@ -22,7 +22,6 @@ from projse.moments.sums import Moments
 from projse.parameters import check_pass_options, is_number, one_of, whole
 from projse.search.contest import STATISTICS
 from projse.search.entrants import DISTANCES
-from projse.sources.covariates import append_covariates
 from projse.sources.rows import is_dask
 
 
@@ -55,7 +54,7 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         is picked by ``selector`` from variables and twins.
     twins : {"mvr", "equal"}, default="mvr"
         How far twins are from their variables: by minimum reconstructability, or all equally.
-    groups : array-like of shape (n_features,), default=None
+    groups : sequence or mapping, default=None
         A label a column: columns with the same label are one variable, found or not as a whole.
     max_correlation : float, default=0.98
         Clusters of candidates that correlate more than this, in size, become one variable, as do
@@ -174,20 +173,14 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
                 "nothing to explain."
             )
         if is_dask(X, y, sample_weight, covariates):
-            if covariates is not None:
-                raise ValueError(
-                    "With rows on a cluster, covariates are not taken; append them to X and name "
-                    "them in include."
-                )
-            moments = Moments.from_arrays(
-                X, y, sample_weight, with_xx=True, target_type=selector.target_type, **self._options
-            )
+            options: Any = {"with_xx": True, "target_type": selector.target_type, **self._options}
+            moments = Moments.from_arrays(X, y, sample_weight, covariates=covariates, **options)
             return self._fit_sums([moments], selector)
         with all_or_nothing(self):
-            rows = self._check_rows(X, y, sample_weight, selector.target_type).counted()
+            given: Any = {"covariates": covariates}
+            rows = self._check_rows(X, y, sample_weight, selector.target_type, **given).counted()
             refuse_no_counts(rows.weight)
-            rows, n_covariates = append_covariates(rows, covariates, center=True)
-            self._fit_rows(rows, n_covariates, selector)
+            self._fit_rows(rows, selector)
         return self
 
     def fit_moments(
@@ -269,6 +262,11 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
                 "Twins have the correlations of their variables, and stand for no others: the "
                 "selector must have kernel='linear', center=True and center_kernel=False."
             )
+        if selector.basis != "linear" or selector.missing != "refuse":
+            raise ValueError(
+                "Twins are made of columns of numbers: the selector must have basis='linear' and "
+                "missing='refuse'."
+            )
         for name in ("fdr", "max_correlation"):
             value = getattr(self, name)
             if not is_number(value) or not 0 < value <= 1 or (name == "fdr" and value == 1):
@@ -277,4 +275,7 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         one_of("statistic", self.statistic, (*STATISTICS, "order"))
         one_of("twins", self.twins, tuple(DISTANCES))
         check_pass_options(self.n_jobs, self.batch_size)
-        return clone(selector).set_params(n_features_to_select=None, solver="auto", rank=None)
+        if self.groups is not None and selector.groups is not None:
+            raise ValueError("groups is given twice, here and in the selector; give it once.")
+        plain: Any = {"n_features_to_select": None, "solver": "auto", "rank": None}
+        return clone(selector).set_params(**plain)

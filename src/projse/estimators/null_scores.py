@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import joblib
@@ -17,14 +18,17 @@ from projse.estimators.progress_bar import Report
 from projse.kernels.combination import bases_of_rows
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.linear_gram import gram_of
-from projse.kernels.reference import orthonormal_reference
+from projse.kernels.reference import orthonormal, orthonormal_reference
 from projse.kernels.routes import KernelSpec, from_gram, from_rows
 from projse.moments.in_memory import moments_of
+from projse.moments.leverage import references_on_few_rows
 from projse.moments.own_products import IN_MEMORY
+from projse.moments.rounding import ROUNDING
 from projse.moments.sparse_products import centred_cross, raw_cross
 from projse.moments.sums import Moments
 from projse.search.rounds import Plan, select
 from projse.search.task import Task
+from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows
 from projse.threads import one_blas_thread
 
@@ -84,6 +88,41 @@ def permuted_cross(rows: Rows, moments: Moments, orders: Sequence[Array]) -> Ite
     yield from total.reshape(len(orders), n_y, -1)
 
 
+def permuted_given(rows: Rows, moments: Moments, orders: Sequence[Array]) -> Iterator[Moments]:
+    """Yield moments for each order of the rows of Y, the covariates staying where they are."""
+    n = rows.n_references
+    assert moments.y_mean is not None and moments.yy is not None
+    references = replace(rows, Y=rows.references, n_covariates=0)
+    y_mean, z_mean = moments.y_mean[:n], moments.y_mean[n:]
+    with_x = permuted_cross(references, replace(moments, y_mean=y_mean), orders)
+    covariates = replace(references, X=rows.covariates)
+    with_z = permuted_cross(covariates, replace(moments, x_mean=z_mean, y_mean=y_mean), orders)
+    for yx, yz in zip(with_x, with_z, strict=True):
+        yy = moments.yy.copy()
+        yy[:n, n:], yy[n:, :n] = yz, yz.T
+        yield replace(moments, yy=yy, yx=np.vstack([yx, moments.yx[n:]]))
+
+
+def residual_references(rows: Rows, center: bool) -> Rows:
+    """Replace the references by what the covariates leave of them, dense.
+
+    An output that they explain wholly becomes exactly 0: of it, rounding would be shuffled.
+    """
+    Z, Y = rows.covariates, rows.references
+    assert Z is not None
+    Y = np.array(Y.toarray() if sp.issparse(Y) else Y, dtype=np.float64)
+    if center:
+        Y, Z = Y - Y.mean(axis=0), Z - Z.mean(axis=0)
+    norms = np.linalg.norm(Z, axis=0)
+    Q = orthonormal(Z[:, norms > 0] / norms[norms > 0])
+    before = np.square(Y).sum(axis=0)
+    for _ in range(2):  # twice is enough (Kahan, Parlett)
+        Y -= Q @ (Q.T @ Y)
+    Y[:, np.square(Y).sum(axis=0) <= ROUNDING * np.finfo(np.float64).eps * before] = 0.0
+    plain = replace(rows, Y=Y, n_covariates=0, classes=None, target_names=None)
+    return append_covariates(plain, rows.covariates)
+
+
 @dataclass(frozen=True)
 class Problem:
     """What all permutations share; ``moments`` are None for a callable kernel."""
@@ -115,20 +154,30 @@ class Problem:
         rows, moments = self.rows, self.moments
         if moments is None:
             for order in orders:
-                yield from_rows(replace(rows, Y=rows.Y[order]), self.spec).gram
+                permuted = replace(rows, Y=rows.references[order], n_covariates=0)
+                given = append_covariates(permuted, rows.covariates)
+                yield from_rows(given, self.spec).gram
             return
-        linear = gram_of(
-            moments,
-            self.spec.center,
-            None if moments.xx is not None else rows,
+        gram = partial(
+            gram_of,
+            center=self.spec.center,
+            rows=None if moments.xx is not None else rows,
             rare_references=self.rare_references,
         )
+        if rows.n_covariates:
+            for permuted_moments in permuted_given(rows, moments, orders):
+                yield from_gram(gram(permuted_moments), self.spec)
+            return
+        linear = gram(moments)
         for yx in permuted_cross(rows, moments, orders):
             yield self.task.by_variables(from_gram(replace(linear, yx=yx), self.spec))
 
 
 def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
     """Sum over the rows once, by the route that the fit took."""
+    given = rows
+    if rows.n_covariates:
+        rows = residual_references(rows, task.spec.center)
     task = replace(task, plan=replace(task.plan, n_features=n_picks))
     task = task.of_columns(rows.x_variables, bases_of_rows(rows, task.min_frequency))
     moments, spectrum, rare = None, None, None
@@ -136,6 +185,8 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
         route = task.route(rows)
         moments, spectrum = route.moments, route.spectrum
         rare = route.gram.rare_references
+        if rows.n_covariates:
+            rare = references_on_few_rows(given, task.spec.center)
         if spectrum is not None:
             # A basis of permuted references is the permuted basis.
             rows, spectrum, _ = orthonormal_reference(rows, center=task.spec.center)

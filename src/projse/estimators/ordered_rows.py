@@ -52,7 +52,11 @@ def warn_if_ordered(folds: Sequence[Moments], weight: Array | None) -> None:
     x_means = np.stack([fold.x_mean for fold in folds]) - total.x_mean
     assert total.xx is not None and total.yy is not None and total.y_mean is not None
     y_means = np.stack([fold.y_mean - total.y_mean for fold in folds if fold.y_mean is not None])
-    for name, means, C in (("y", y_means, total.yy), ("X", x_means, total.xx)):
+    n_y = total.n_references
+    for name, means, C in (
+        ("y", y_means[:, :n_y], total.yy[:n_y, :n_y]),
+        ("X", x_means, total.xx),
+    ):
         some = _spaced(len(C))
         p = between_folds_pvalue(means[:, some], weights, C[np.ix_(some, some)], n_rows)
         if p < LEVEL:

@@ -21,7 +21,6 @@ from projse.estimators.progress import CallbackSupportMixin, FitProgress, with_c
 from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.products import reference_columns
-from projse.sources.covariates import append_covariates
 from projse.sources.rows import is_dask
 
 Array = NDArray[Any]
@@ -308,10 +307,11 @@ class ProjSe(
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts as the row twice, weight 0 as the row gone.
         covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
-            Variables that everything is conditioned on and that are never picked (age, sex,
-            batch). Columns that are not numbers count as class labels, and so do whole numbers
-            that have a categorical dtype (``frame.astype({"batch": "category"})``); dates as trend
-            and cycles.
+            Variables that are taken out of all others first, by linear regressions and before any
+            kernel, and that are never picked (age, sex, batch). Columns that are not numbers count
+            as an indicator a level, and so do whole numbers that have a categorical dtype
+            (``frame.astype({"batch": "category"})``); dates as trend and cycles. With one view: the
+            references are X, given the covariates.
 
         Returns
         -------
@@ -321,28 +321,26 @@ class ProjSe(
         if is_dask(X, y, sample_weight, covariates):
             from projse.engines.dask import DaskRows
 
-            return self._fit_elsewhere(DaskRows.of(X, y, sample_weight), covariates)
+            return self._fit_elsewhere(DaskRows.of(X, y, sample_weight, covariates))
         with all_or_nothing(self):
             if self._table_options().concern(X, y, covariates):
                 return self._fit_table(X, y, sample_weight, covariates)
-            rows = self._check_rows(X, y, sample_weight, self.target_type)
+            rows = self._check_rows(X, y, sample_weight, self.target_type, covariates=covariates)
             if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:
                 raise ValueError(
                     "Only one sample has a non-zero weight in sample_weight; centring needs two."
                 )
-            given = rows
-            rows, n_covariates = append_covariates(rows, covariates, self.center)
             progress = FitProgress(self, rows.X, y)
-            outcome = self._task(rows.Y is None).on_rows(
-                rows, n_covariates=n_covariates, keep=True, phase=progress.phase
-            )
-            self._keep_moments(None if n_covariates else outcome.moments)
-            self._keep_picked(outcome, given)
+            outcome = self._task(rows.one_view).on_rows(rows, keep=True, phase=progress.phase)
+            self._keep_moments(outcome.moments)
+            self._keep_picked(outcome, rows)
             self._store(outcome)
             progress.end()
         return self
 
-    def partial_fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: Any = None, sample_weight: Any = None, covariates: Any = None
+    ) -> Self:
         """Add rows to those seen so far, and select anew from all of them.
 
         Costs a pass over the new rows and a selection from the small matrices. To add many small
@@ -350,9 +348,9 @@ class ProjSe(
 
         Parameters
         ----------
-        X, y, sample_weight
+        X, y, sample_weight, covariates
             As in :meth:`fit`, with the columns of the first call. The set of class labels may
-            grow.
+            grow; that of the levels of a covariate may not: give it a categorical dtype.
 
         Returns
         -------
@@ -364,18 +362,19 @@ class ProjSe(
             first = not hasattr(self, "moments_")
             if first and hasattr(self, "selected_"):
                 raise ValueError(
-                    "partial_fit cannot go on from a fit that kept no moments (covariates, or "
-                    "references that were factored themselves); start with a clone."
+                    "partial_fit cannot go on from a fit that kept no moments (references that "
+                    "were factored themselves); start with a clone."
                 )
             target_type = self.target_type
             if not first and target_type == "auto":
                 target_type = "continuous" if self.moments_.classes is None else "class"
-            if is_dask(X, y, sample_weight):
+            if is_dask(X, y, sample_weight, covariates):
                 from projse.engines.dask import DaskRows
 
-                self._partial_fit_elsewhere(DaskRows.of(X, y, sample_weight), target_type)
+                remote = DaskRows.of(X, y, sample_weight, covariates)
+                self._partial_fit_elsewhere(remote, target_type)
                 return self
-            rows = self._batch(X, y, sample_weight, target_type, first)
+            rows = self._batch(X, y, sample_weight, target_type, first, covariates)
 
             def sum_rows(with_xx: bool) -> Moments:
                 options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
@@ -383,7 +382,7 @@ class ProjSe(
 
             if first:
                 n_y = reference_columns(rows, self.center)
-                batch = self._first_batch(self._task(rows.Y is None), n_y, sum_rows)
+                batch = self._first_batch(self._task(rows.one_view), n_y, sum_rows)
             else:
                 batch = sum_rows(self.moments_.xx is not None)
             self._add_moments(batch, y)

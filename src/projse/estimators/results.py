@@ -105,7 +105,6 @@ class ResultsMixin(HtmlTableMixin):
             products.xx,
             products.xy,
             products.y_squares,
-            n_given=products.n_given,
             groups=picked.pick_of,
             eps=products.eps,
         )
@@ -248,7 +247,7 @@ class ResultsMixin(HtmlTableMixin):
             if picked is None or not picked.knows_neighbours:
                 products = self._products().products
                 assert products is not None
-                own = products.xx[products.n_given :, products.n_given :]
+                own = products.xx
                 assert self._picked is not None
                 return among_picks(own, self._picked.pick_of), others
         assert picked is not None
@@ -321,7 +320,8 @@ def output_names(of: Rows | Moments) -> tuple[str, ...] | None:
     """Return the names of the references: of classes, or of columns; None where there are none."""
     if of.classes is not None:
         return tuple(str(label) for label in of.classes.tolist())
-    return None if of.target_names is None else tuple(map(str, of.target_names))
+    names = of.target_names
+    return None if names is None else tuple(map(str, names[: len(names) - of.n_covariates]))
 
 
 _REMEDY = (

@@ -41,13 +41,13 @@ class Screened:
 
 
 def screen_rows(
-    rows: Rows, task: Task, n_covariates: int, rng: np.random.Generator, options: dict[str, Any]
+    rows: Rows, task: Task, rng: np.random.Generator, options: dict[str, Any]
 ) -> Screened:
     """Deal rows at random to those that screen and those that judge."""
     parts = deal(rows.n_samples, round(1 / SCREENING_SHARE), rng, rows.class_codes(), None)
     first, rest = rows.take(parts[0]), rows.take(np.sort(np.concatenate(parts[1:])))
-    task = _picking(task, _n_rows(rest) - n_covariates)
-    outcome = task.on_rows(first, n_covariates=n_covariates, may_be_constant=True)
+    task = _picking(task, _n_rows(rest) - rows.n_covariates)
+    outcome = task.on_rows(first, may_be_constant=True)
     columns = _passed(outcome.selection.indices, task)
 
     def of(part: Rows) -> Moments:

@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse.estimators.table_rows import TableOptions, TableRows
+from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.table.kinds import holds_more_than_numbers
 from projse.sources.variables import Variables
@@ -96,6 +97,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         min_samples: int = 2,
         min_features: int = 1,
         tables: TableOptions | None = None,
+        covariates: Any = None,
     ) -> Rows:
         """Check what was passed to a fit, and remember the columns of X.
 
@@ -105,11 +107,11 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             f"{type(self).__name__}.fit cannot deal out single rows; let the partitions be the "
             "blocks, fit_moments(block_moments(X, y, None, with_xx=True)), or compute() rows that "
             "fit in memory",
-            *(X, y, sample_weight),
+            *(X, y, sample_weight, covariates),
         )
-        if tables is not None and tables.concern(X, y):
+        if tables is not None and tables.concern(X, y, covariates):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return TableRows.of(X, y, sample_weight, None, tables, target_type).rows()
+            return TableRows.of(X, y, sample_weight, covariates, tables, target_type).rows()
         refuse_non_numeric_columns(X)
         X = validate_data(
             self,
@@ -123,14 +125,9 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         )
         names = self._feature_names()
         # A single row is enough for a batch of them.
-        return make_rows(
-            X,
-            y,
-            sample_weight,
-            target_type=target_type,
-            feature_names=names,
-            all_rows=min_samples > 1,
-        )
+        options: Any = {"target_type": target_type, "all_rows": min_samples > 1}
+        rows = make_rows(X, y, sample_weight, feature_names=names, **options)
+        return append_covariates(rows, covariates)
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

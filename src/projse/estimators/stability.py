@@ -162,7 +162,14 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
         self.confidence = confidence
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+        covariates: Any = None,
+    ) -> Self:
         """Select on resamples of the rows.
 
         Parameters
@@ -171,6 +178,8 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
             As in :meth:`ProjSe.fit`.
         groups : array-like of shape (n_samples,), default=None
             Rows of a group stay together: in a resample are all of them or none.
+        covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
+            As in :meth:`ProjSe.fit`; each resample takes them out anew.
 
         Returns
         -------
@@ -179,9 +188,11 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
         self._check()
         with all_or_nothing(self):
             target_type = self.selector.target_type
-            tables = self.selector._table_options()
             given = self._check_rows(
-                X, y, sample_weight, target_type, min_features=2, tables=tables
+                *(X, y, sample_weight, target_type),
+                min_features=2,
+                tables=self.selector._table_options(),
+                covariates=covariates,
             )
             rows = given.counted()
             strata = rows.class_codes() if self.stratify and groups is None else None
@@ -283,7 +294,7 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
         if rows.n_samples <= ROW_LEVEL_SAMPLES or needs_rows:
             return None
         p = rows.X.shape[1]
-        q = p if rows.Y is None else rows.Y.shape[1]
+        q = rows.n_covariates + (p if rows.one_view else rows.n_references)
         size = 8 * (q * q + q * p + (p * p if self._needs_products(rows) else p))
         n_blocks = int(np.clip(STACK_BYTES // size, 10, MAX_BLOCKS))
         return n_blocks if groups is None else min(n_blocks, int(groups.max()) + 1)
@@ -293,7 +304,7 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
 
     def _needs_products(self, rows: Rows) -> bool:
         n_y = reference_columns(rows, self.selector.center)
-        task = self._task(rows.Y is None).of_columns(rows.x_variables, {})
+        task = self._task(rows.one_view).of_columns(rows.x_variables, {})
         return task.products.are_summed(n_y, ONCE)
 
     def _counts(self, n_blocks: int, rng: np.random.Generator) -> Array:
@@ -361,7 +372,7 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
         def one(task: Task, chosen: Array) -> Outcome:
             return replace(task.on_rows(rows.take(chosen), may_be_constant=True), moments=None)
 
-        tasks = self._tasks(rows.Y is None, rng)
+        tasks = self._tasks(rows.one_view, rng)
         draws = draw_rows(
             rows.n_samples,
             self.subsample,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from projse.kernels.combination import bases_of, combined
+from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import encode_targets
 from projse.sources.rows import Rows, check_weight
 from projse.sources.table.encoder import TableEncoder
@@ -80,15 +81,12 @@ class TableRows:
         The candidates, of rows that count.
     encoder : TableEncoder
     targets : Rows
-        References and weights, and no candidates.
-    covariates : object
-        Of the same rows: numbers, or what was passed.
+        References, covariates and weights, and no candidates.
     """
 
     frame: Frame
     encoder: TableEncoder
     targets: Rows
-    covariates: Any = None
 
     @classmethod
     def of(
@@ -160,11 +158,7 @@ class TableRows:
             targets = _with_references(targets, y, options, target_type, all_rows)
         if covariates is not None and (_has_dates(covariates) or _has_gaps(covariates)):
             covariates = _as_numbers(covariates, options.missing, weight, "covariates")[0]
-        return cls(frame, encoder, targets, covariates)
-
-    def with_targets(self, targets: Rows) -> TableRows:
-        """Put other references next to the candidates."""
-        return replace(self, targets=targets)
+        return cls(frame, encoder, append_covariates(targets, covariates))
 
     def rows(self, start: int = 0, stop: int | None = None) -> Rows:
         """Encode a slice of the candidates, next to its references."""

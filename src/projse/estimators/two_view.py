@@ -21,11 +21,13 @@ from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
 from projse.metrics.canonical_blocks import CanonicalBlocks
+from projse.moments.combine import check_covariates
 from projse.moments.in_memory import moments_of
 from projse.moments.partitions import moments_elsewhere
 from projse.moments.sums import Moments
 from projse.moments.views import restricted, swapped
 from projse.parameters import column_indices
+from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import column_names
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_non_numeric_columns
 
@@ -163,7 +165,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
         self.batch_size = batch_size
 
-    def fit(self, X: Any, Y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, Y: Any, sample_weight: Any = None, covariates: Any = None) -> Self:
         """Select on both sides.
 
         Parameters
@@ -174,6 +176,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Numbers, at least two columns a view.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts as the row twice, weight 0 as the row gone.
+        covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
+            As in :meth:`ProjSe.fit`: taken out of both views.
 
         Returns
         -------
@@ -184,8 +188,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "TwoViewProjSe requires y to be passed, but the target y is None: it is the second "
                 "view. With one view, use ProjSe."
             )
-        if is_dask(X, Y, sample_weight):
-            return self.fit_moments(self._distributed_moments(X, Y, sample_weight))
+        if is_dask(X, Y, sample_weight, covariates):
+            return self.fit_moments(self._distributed_moments(X, Y, sample_weight, covariates))
         x_selector, y_selector = self._selectors()
         with all_or_nothing(self):
             x_names, y_names = column_names(X), column_names(Y)
@@ -200,13 +204,14 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             if fat or callable(self.kernel):
                 self._forget("moments_")
                 views = make_rows(X, Y, sample_weight, target_type="continuous")
+                views = append_covariates(views, covariates)
                 self._begin_with_best_pair(views, x_selector, y_selector)
-                x_selector.fit(x_frame, Y, sample_weight)
-                y_selector.fit(y_frame, X, sample_weight)
+                x_selector.fit(x_frame, Y, sample_weight, covariates)
+                y_selector.fit(y_frame, X, sample_weight, covariates)
                 x, y = (s._columns_of(s.selected_) for s in (x_selector, y_selector))
-                moments = self._moments(X[:, x], Y[:, y], sample_weight)
+                moments = self._moments(X[:, x], Y[:, y], sample_weight, covariates)
             else:
-                self.moments_ = self._moments(X, Y, sample_weight, x_names, y_names)
+                self.moments_ = self._moments(X, Y, sample_weight, covariates, x_names, y_names)
                 moments = self._select(self.moments_, x_selector, y_selector)
             self._store(x_selector, y_selector, moments)
         return self
@@ -233,7 +238,8 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         with all_or_nothing(self):
             remember_columns(self, moments.n_x, moments.feature_names)
-            self._remember(moments.n_x, moments.n_y, moments.target_names)
+            n_y, names = moments.n_references, moments.target_names
+            self._remember(moments.n_x, n_y, None if names is None else names[:n_y])
             selected = self._select(moments, x_selector, y_selector)
             self.moments_ = moments
             self._store(x_selector, y_selector, selected)
@@ -264,13 +270,15 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         # scikit-learn wraps the first of a pair; the second is wrapped by a transformer of its own.
         return x, _SecondView(self).set_output(transform=asked).transform(Y)
 
-    def fit_transform(self, X: Any, Y: Any, sample_weight: Any = None) -> Any:
+    def fit_transform(
+        self, X: Any, Y: Any, sample_weight: Any = None, covariates: Any = None
+    ) -> Any:
         """Fit, and return the selected columns of both views, as a pair.
 
         So do the two-view estimators of scikit-learn (:mod:`sklearn.cross_decomposition`). In the
         middle of a pipeline, where one view must come out, use :class:`ProjSe`.
         """
-        return self.fit(X, Y, sample_weight).transform(X, Y)
+        return self.fit(X, Y, sample_weight, covariates).transform(X, Y)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return the names of the columns of X that ``transform`` keeps, in its order.
@@ -306,6 +314,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Y: Any = None,
         sample_weight: Any = None,
         *,
+        covariates: Any = None,
         sizes: Sequence[int] | None = None,
         n_components: int | None = 1,
     ) -> Array:
@@ -318,6 +327,9 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             rows of the fit, and their correlation is measured here. None: the rows of the fit.
         sample_weight : array-like of shape (n_samples,), default=None
             Of the held-out rows.
+        covariates : array-like, default=None
+            Of the held-out rows, where the fit had some: they are taken out by the regressions of
+            the fit. Levels must be those of the fit: give categories a categorical dtype.
         sizes : sequence of int, default=None
             Which k; None: 1, 2, … up to the larger of the two selections. A side that has fewer
             takes all of its variables.
@@ -334,7 +346,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         From moments alone, so the cost does not depend on the number of rows of the fit. On the
         rows of the fit it grows with k by itself; on held-out rows it may fall, and be negative.
         """
-        blocks = self._blocks(X, Y, sample_weight)
+        blocks = self._blocks(X, Y, sample_weight, covariates)
         return correlation_path(blocks, *self._ends(), sizes, n_components)
 
     def canonical_correlation_grid(
@@ -343,6 +355,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Y: Any = None,
         sample_weight: Any = None,
         *,
+        covariates: Any = None,
         x_sizes: Sequence[int] | None = None,
         y_sizes: Sequence[int] | None = None,
     ) -> Array:
@@ -350,7 +363,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X, Y, sample_weight
+        X, Y, sample_weight, covariates
             Held-out rows; see :meth:`canonical_correlation_path`.
         x_sizes, y_sizes : sequence of int, default=None
             How many of the selected variables of each side; None: 1, 2, … up to all.
@@ -359,7 +372,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         ndarray of shape (n_x_sizes, n_y_sizes)
         """
-        blocks = self._blocks(X, Y, sample_weight)
+        blocks = self._blocks(X, Y, sample_weight, covariates)
         return correlation_grid(blocks, *self._ends(), x_sizes, y_sizes)
 
     def _selectors(self) -> tuple[ProjSe, ProjSe]:
@@ -397,17 +410,21 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         X: Any,
         Y: Any,
         sample_weight: Any,
+        covariates: Any = None,
         x_names: tuple[str, ...] | None = None,
         y_names: tuple[str, ...] | None = None,
     ) -> Moments:
         rows = make_rows(X, Y, sample_weight, target_type="continuous", feature_names=x_names)
         rows.target_names = y_names
+        rows = append_covariates(rows, covariates)
         return moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
 
-    def _distributed_moments(self, X: Any, Y: Any, sample_weight: Any) -> Moments:
+    def _distributed_moments(
+        self, X: Any, Y: Any, sample_weight: Any, covariates: Any = None
+    ) -> Moments:
         """Sum on the workers of Dask."""
         return moments_elsewhere(
-            DaskRows.of(X, Y, sample_weight),
+            DaskRows.of(X, Y, sample_weight, covariates),
             with_xx=True,
             target_type="continuous",
             n_jobs=self.n_jobs,
@@ -474,7 +491,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
         return x, y
 
-    def _blocks(self, X: Any, Y: Any, sample_weight: Any) -> CanonicalBlocks:
+    def _blocks(self, X: Any, Y: Any, sample_weight: Any, covariates: Any) -> CanonicalBlocks:
         check_is_fitted(self, "x_selected_")
         if (X is None) != (Y is None):
             missing = "X" if X is None else "Y"
@@ -486,12 +503,13 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         held_out = None
         if X is not None:
             x, y = self._columns(X, "X"), self._columns(Y, "Y")
-            if is_dask(x, y, sample_weight):
-                moments = self._distributed_moments(x, y, sample_weight)
+            if is_dask(x, y, sample_weight, covariates):
+                moments = self._distributed_moments(x, y, sample_weight, covariates)
             else:
                 x, y = check_array(x, **_CHECKS), check_array(y, input_name="Y", **_CHECKS)
                 check_consistent_length(x, y)
-                moments = self._moments(x, y, sample_weight)
+                moments = self._moments(x, y, sample_weight, covariates)
+            check_covariates(self.selected_moments_, moments)
             sides = (self.x_selector_, self.y_selector_)
             held_out = restricted(moments, *(_places(s._columns_of(s.selected_)) for s in sides))
         return CanonicalBlocks(self.selected_moments_, self.center, held_out)

@@ -25,9 +25,10 @@ class CallableGram(FeatureGram):
         function: Callable[[Array, Array], Any],
         X: Array,
         Y: Array | None,
-        n_covariates: int = 0,
         few_rows: Callable[[Array], NDArray[np.bool_]] | None = None,
+        n_conditioned: int = 0,
     ) -> None:
+        self.n_conditioned = n_conditioned
         self._few_rows = few_rows
         self._function = function
         self._X = X
@@ -43,7 +44,6 @@ class CallableGram(FeatureGram):
             x_norms[tile] = np.diag(block)
         y_norms = np.diag(yy)
         live_y = np.flatnonzero((y_norms > 0) & Y.any(axis=0))
-        self.n_covariates = int((live_y >= Y.shape[1] - n_covariates).sum())
         self.alive = (x_norms > 0) & X.any(axis=0)
         self._Y = np.ascontiguousarray(Y[:, live_y])
         self._uy = 1 / np.sqrt(y_norms[live_y])

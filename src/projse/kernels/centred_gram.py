@@ -23,6 +23,7 @@ class CentredGram(FeatureGram):
     def __init__(self, inner: FeatureGram) -> None:
         self.inner = inner
         self.eps = inner.eps
+        self.n_conditioned = inner.n_conditioned
         # A mean does not tell a small entry from a zero one: entries are known to eps, no better.
         self.noise = max(inner.noise, ENTRY_ROUNDING * inner.eps)
         n_alive = max(int(inner.alive.sum()), 1)

@@ -19,15 +19,13 @@ class ElementwiseGram(FeatureGram):
 
     KEEP_ELEMENTS = 1 << 27
 
-    def __init__(
-        self, gram: LinearGram, kernel: Kernel, scale: bool, n_covariates: int = 0
-    ) -> None:
+    def __init__(self, gram: LinearGram, kernel: Kernel, scale: bool) -> None:
         self.gram = gram
         self.eps = gram.eps
+        self.n_conditioned = gram.n_conditioned
         self.noise = kernel.noise(gram.eps)
         y_norms = np.diag(gram.yy).copy()
         self._live_y = np.flatnonzero(y_norms > 0)
-        self.n_covariates = int((self._live_y >= gram.n_y - n_covariates).sum())
         self.alive = gram.xx_diag > 0
         y_norms = y_norms[self._live_y]
         x_norms = np.where(self.alive, gram.xx_diag, 1.0)
@@ -50,11 +48,15 @@ class ElementwiseGram(FeatureGram):
 
     @property
     def x_amplification(self) -> Array:
-        return self.kernel.amplification(self._gx)
+        own = self.kernel.amplification(self._gx)
+        known = self.gram.x_amplification
+        return own if known is None else own * known
 
     @property
     def y_amplification(self) -> Array:
-        return self.kernel.amplification(self._gy)
+        own = self.kernel.amplification(self._gy)
+        known = self.gram.y_amplification
+        return own if known is None else own * known[self._live_y]
 
     @property
     def x_norms(self) -> Array:
@@ -78,18 +80,17 @@ class ElementwiseGram(FeatureGram):
         """Mean distance between the references, or of one reference to the candidates."""
         if self.gram.n_y == 0:
             return self._mean_candidate_distance()
-        n = self.n_y - self.n_covariates
+        n, gy = self.n_y, self._gy
         if n == 0:
             return 1.0
-        gy = self._gy[:n]
         if n > 1:
-            distances = self._distances(self._cosines_yy[:n, :n].copy(), gy, gy)
+            distances = self._distances(self._cosines_yy.copy(), gy, gy)
             np.fill_diagonal(distances, 0.0)
             if total := float(distances.sum()):
                 return total / (n * (n - 1))
         total = 0.0
         for tile in tiles(self.n_x):
-            distances = self._distances(self._base(tile)[:n], gy, self._gx[tile])
+            distances = self._distances(self._base(tile), gy, self._gx[tile])
             total += float(distances[:, self.alive[tile]].sum())
         return total / max(n * int(self.alive.sum()), 1) or 1.0
 

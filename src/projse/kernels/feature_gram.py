@@ -23,13 +23,13 @@ TILE = 4096
 class FeatureGram(ABC):
     """Normalised kernel matrices between references Y and candidates X.
 
-    ``yy`` has shape (n_y, n_y); its last ``n_covariates`` references are only conditioned on.
-    ``alive`` marks the candidates that are not constant. The rounding of an entry is ``noise``
-    times the amplifications of its two variables.
+    ``yy`` has shape (n_y, n_y). Covariates of dimension ``n_conditioned`` were taken out of all
+    variables. ``alive`` marks the candidates that are not constant. The rounding of an entry is
+    ``noise`` times the amplifications of its two variables.
     """
 
     yy: Array
-    n_covariates: int = 0
+    n_conditioned: int = 0
     alive: NDArray[np.bool_]
     noise: float
     eps: float

@@ -27,7 +27,7 @@ class KeptRows(FeatureGram):
     def __init__(self, inner: FeatureGram, indices: Array, rows: Array) -> None:
         self.inner = inner
         self.yy, self.alive = inner.yy, inner.alive
-        self.n_covariates = inner.n_covariates
+        self.n_conditioned = inner.n_conditioned
         self.noise, self.eps = inner.noise, inner.eps
         self._place = {int(j): i for i, j in enumerate(indices)}
         self._rows = rows

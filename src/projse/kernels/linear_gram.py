@@ -7,7 +7,7 @@ What the kernels need of the rows: ``G_YY``, ``G_YX``, the diagonal of ``G_XX``,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from projse.moments.leverage import few_rows_by_extremes, references_on_few_rows
 from projse.moments.leverage import on_few_rows as columns_on_few_rows
 from projse.moments.own_products import Cross, own_products
+from projse.moments.partial import Whitener, vanishing_share
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
@@ -39,8 +40,8 @@ class LinearGram:
     yy : ndarray of shape (n_y, n_y)
     yx : ndarray or csc_array of shape (n_y, n_x)
         ``G_YX`` less its rank-one part.
-    a, b : ndarray of shape (n_y,), (n_x,) or None
-        The rank-one part ``a bᵀ`` of ``G_YX``, where means are kept apart.
+    a, b : ndarray of shape (n_y, k), (k, n_x) or None
+        A part ``a b`` of ``G_YX`` of low rank: means, and covariates, that are kept apart.
     xx_diag : ndarray of shape (n_x,)
         Squared norms; exactly 0 for a variable that is constant up to rounding.
     x_rows : callable or None
@@ -56,6 +57,10 @@ class LinearGram:
         elsewhere, the passes for ``x_rows`` tell.
     rare_references : bool
         Whether one or two rows make up any of the references, or might.
+    x_amplification, y_amplification : ndarray of shape (n_x,), (n_y,) or None
+        How many times ``eps`` a normalised entry is off, by variable; None: once.
+    n_conditioned : int
+        Dimension of covariates that were taken out.
     """
 
     yy: Array
@@ -69,6 +74,9 @@ class LinearGram:
     far_x_rows: bool = False
     on_few_rows: FewRows | None = None
     rare_references: bool = True
+    x_amplification: Array | None = None
+    y_amplification: Array | None = None
+    n_conditioned: int = 0
 
     @property
     def n_x(self) -> int:
@@ -85,14 +93,14 @@ class LinearGram:
         part = self.yx[:, columns]
         dense = part.toarray() if sp.issparse(part) else np.array(part)
         if self.a is not None and self.b is not None:
-            dense += np.multiply.outer(self.a, self.b[columns])
+            dense += self.a @ self.b[:, columns]
         return dense
 
     def left(self, w: Array) -> Array:
         """Return ``wᵀ G_YX``, shape (n_x,): one read of the matrix."""
         product: Array = self.yx.T @ w if sp.issparse(self.yx) else w @ self.yx
         if self.a is not None and self.b is not None:
-            product = product + (w @ self.a) * self.b
+            product = product + (w @ self.a) @ self.b
         return product
 
 
@@ -110,7 +118,7 @@ def gram_of(
     Where the moments lack ``G_XX``, its rows come from ``rows`` in memory, or from ``cross``: a
     pass over rows elsewhere. With one view, ``whole_reference=False`` leaves the references out: a
     search by rows of ``G_XX`` does without them. ``rare_references`` tells whether one or two rows
-    make up any of the references; None: as the moments have it.
+    make up any of the references; None: as the moments have it. Covariates are taken out.
     """
     w = moments.sum_weights
     x_mean = moments.x_mean
@@ -137,6 +145,7 @@ def gram_of(
         "x_rows": x_rows,
         "narrow_x_rows": narrow,
         "on_few_rows": few,
+        "n_conditioned": moments.n_partialled,
     }
     serving["far_x_rows"] = x_rows is not None and not narrow and rows is None
     if moments.y_mean is None:
@@ -154,8 +163,65 @@ def gram_of(
     elif (norms == 0).any():
         yy = yy * np.outer(norms > 0, norms > 0)
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
-    a, b = (sign * w * y_mean, x_mean) if sign else (None, None)
-    return LinearGram(yy, moments.yx, a, b, xx_diag, eps=moments.eps, **serving)
+    a, b = (sign * w * y_mean[:, None], x_mean[None]) if sign else (None, None)
+    gram = LinearGram(yy, moments.yx, a, b, xx_diag, eps=moments.eps, **serving)
+    if not moments.n_covariates:
+        return gram
+    given = given_covariates(gram, moments.n_covariates)
+    return _own_references(given) if moments.one_view and whole_reference else given
+
+
+def given_covariates(gram: LinearGram, n_covariates: int) -> LinearGram:
+    """Take the covariates, which are the last references, out of all other variables.
+
+    The Schur complement ``G_ab − G_aZ G_ZZ⁺ G_Zb``, as a further part of low rank. What they
+    explain wholly has a squared norm of exactly 0.
+
+    Notes
+    -----
+    ``O(r n_covariates n_x)`` flops and ``r n_x`` values, r being the rank of the covariates.
+    """
+    n, eps = gram.n_y - n_covariates, gram.eps
+    a = None if gram.a is None else gram.a[n:]
+    covariates = replace(gram, yy=gram.yy[n:, n:], yx=gram.yx[n:], a=a)
+    whitener = Whitener.of(covariates.yy, np.diag(covariates.yy), eps)
+    A = whitener.W @ covariates.block(slice(None))
+    B = whitener.W @ gram.yy[n:, :n]
+    xx_diag, x_amplification = whitener.left(gram.xx_diag, A, vanishing_share(eps))
+    y_norms, y_amplification = whitener.left(np.diag(gram.yy)[:n], B)
+    yy = gram.yy[:n, :n] - B.T @ B
+    yy *= np.outer(y_norms > 0, y_norms > 0)
+    return replace(
+        gram,
+        yy=yy,
+        yx=gram.yx[:n],
+        a=-B.T if gram.a is None else np.hstack([gram.a[:n], -B.T]),
+        b=A if gram.b is None else np.vstack([gram.b, A]),
+        xx_diag=xx_diag,
+        x_rows=None if gram.x_rows is None else _less_shadows(gram.x_rows, A),
+        x_amplification=x_amplification,
+        y_amplification=y_amplification,
+        n_conditioned=gram.n_conditioned + whitener.rank,
+    )
+
+
+def _less_shadows(x_rows: XRows, A: Array) -> XRows:
+    """Take ``AᵀA`` out of rows of ``G_XX``."""
+
+    def less(indices: Array, columns: Array | None) -> Array:
+        part = x_rows(indices, columns)
+        part -= A[:, indices].T @ (A if columns is None else A[:, columns])
+        return part
+
+    return less
+
+
+def _own_references(gram: LinearGram) -> LinearGram:
+    """Let the candidates be their own references."""
+    assert gram.x_rows is not None
+    own = gram.x_rows(np.arange(gram.n_x), None)
+    own *= np.outer(gram.xx_diag > 0, gram.xx_diag > 0)
+    return replace(gram, yy=own, yx=own, a=None, b=None, y_amplification=gram.x_amplification)
 
 
 def _products_at_hand(xx: Array, moments: Moments, center: bool) -> XRows:

@@ -103,6 +103,15 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array, Arr
     return basis_rows, values[known], loadings
 
 
+def orthonormal(A: Array) -> Array:
+    """Return an orthonormal basis of columns of norm 0 or 1, shape (m, rank)."""
+    U, values, _ = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
+    eps = float(np.finfo(np.float64).eps)
+    m, n = A.shape
+    basis: Array = U[:, values > singular_cut(m, n, eps) * values.max(initial=0.0)]
+    return basis
+
+
 def _lengths(Y: Array, weight: Array | None) -> Array:
     """Norms of the columns as they are stored, means and all."""
     w = np.ones(len(Y)) if weight is None else weight

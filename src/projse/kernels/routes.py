@@ -16,11 +16,12 @@ from projse.kernels.elementwise_gram import ElementwiseGram
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.kernel_functions import Kernel
 from projse.kernels.linear_gram import LinearGram, gram_of
-from projse.kernels.reference import gram_loses_directions, orthonormal_reference
+from projse.kernels.reference import gram_loses_directions, orthonormal, orthonormal_reference
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
 from projse.moments.leverage import on_few_rows, references_on_few_rows
 from projse.moments.own_products import Cross
+from projse.moments.partial import vanishing_share
 from projse.moments.sums import Moments
 from projse.sources.rows import (
     Rows,
@@ -93,7 +94,6 @@ def from_moments(
     cross: Cross | None = None,
     whole_reference: bool = True,
     rare_references: bool | None = None,
-    n_covariates: int = 0,
 ) -> FeatureGram:
     """Apply an elementwise kernel to the Gram matrices of moments, as :func:`gram_of` has them."""
     if callable(spec.kernel):
@@ -108,14 +108,14 @@ def from_moments(
         whole_reference=whole_reference,
         rare_references=rare_references,
     )
-    return from_gram(gram, spec, n_covariates=n_covariates)
+    return from_gram(gram, spec)
 
 
-def from_gram(gram: LinearGram, spec: KernelSpec, *, n_covariates: int = 0) -> FeatureGram:
+def from_gram(gram: LinearGram, spec: KernelSpec) -> FeatureGram:
     """Apply an elementwise kernel to linear Gram matrices."""
     assert isinstance(spec.kernel, str)
     kernel = Kernel(spec.kernel, spec.degree, spec.coef0)
-    feature_gram = ElementwiseGram(gram, kernel, spec.scale, n_covariates).with_gamma(spec.gamma)
+    feature_gram = ElementwiseGram(gram, kernel, spec.scale).with_gamma(spec.gamma)
     return CentredGram(feature_gram) if spec.center_kernel else feature_gram
 
 
@@ -141,7 +141,6 @@ def _route(
     whole_reference: bool = False,
     solver: str = "auto",
     with_xx: bool = False,
-    n_covariates: int = 0,
     n_jobs: int | None = None,
     batch_size: int | None = None,
     progress: Progress | None = None,
@@ -154,25 +153,17 @@ def _route(
         With one view, make the whole Gram matrix of the references too: it will be factored.
     with_xx : bool
         Sum all of ``G_XX`` in the same pass; else its rows are made as they are asked for.
-    n_covariates : int
-        How many of the last references are covariates.
     """
-    if spec.center_kernel and n_covariates:
-        raise ValueError(
-            "center_kernel=True and covariates do not go together: a mean over the variables has "
-            "no meaning for covariates. Use center_kernel=False."
-        )
     m, p = rows.X.shape
-    one_view = rows.Y is None
+    one_view = rows.one_view
     whole_reference = whole_reference and one_view
     if callable(spec.kernel):
         if whole_reference:
             _refuse_wide_reference(p)
-        gram: FeatureGram = _callable_gram(rows, spec, whole_reference, n_covariates)
-        return Route(gram, None, rows=rows)
+        return Route(_callable_gram(rows, spec, whole_reference), None, rows=rows)
     options: Any = {"n_jobs": n_jobs, "batch_size": batch_size, "progress": progress}
 
-    can_qr = spec.is_linear and not n_covariates and (not one_view or whole_reference)
+    can_qr = spec.is_linear and not rows.n_covariates and (not one_view or whole_reference)
     n_references = p if one_view else rows.Y.shape[1]
     dense_reference = not rows.is_sparse if one_view else isinstance(rows.Y, np.ndarray)
     fat = dense_reference and m < n_references
@@ -208,7 +199,6 @@ def _route(
         spec,
         rows=None if moments.xx is not None else rows,
         whole_reference=whole_reference,
-        n_covariates=n_covariates,
     )
     return Route(gram, moments, moments, rows)
 
@@ -223,9 +213,7 @@ def _refuse_wide_reference(n: int) -> None:
         )
 
 
-def _callable_gram(
-    rows: Rows, spec: KernelSpec, whole_reference: bool, n_covariates: int
-) -> FeatureGram:
+def _callable_gram(rows: Rows, spec: KernelSpec, whole_reference: bool) -> FeatureGram:
     """Evaluate a user's kernel on the columns as ``center`` and ``scale`` leave them."""
     assert callable(spec.kernel)
     if rows.is_sparse:
@@ -234,21 +222,33 @@ def _callable_gram(
             "of the built-in kernels."
         )
     rows = rows.counted()
-    X = _columns(rows.X, rows.weight, spec, "X", rows.feature_names)
-    Y = X if whole_reference and rows.Y is None else None
-    if rows.Y is not None:
-        Y = rows.Y if isinstance(rows.Y, np.ndarray) else rows.Y.toarray()
-        Y = _columns(Y, rows.weight, spec, "y", rows.target_names)
+    Q = None
+    if rows.covariates is not None:
+        names = (rows.target_names or ())[rows.n_references :] or None
+        plain = replace(spec, scale=True)
+        Q = orthonormal(_columns(rows.covariates, rows.weight, plain, "covariates", names))
+    X = _columns(rows.X, rows.weight, spec, "X", rows.feature_names, Q)
+    Y = X if whole_reference and rows.one_view else None
+    if not rows.one_view:
+        Y = rows.references
+        Y = Y if isinstance(Y, np.ndarray) else Y.toarray()
+        Y = _columns(Y, rows.weight, spec, "y", rows.target_names, Q)
     few_rows = None
     if references_on_few_rows(rows, spec.center):
         few_rows = partial(on_few_rows, rows, center=spec.center)
-    gram = CallableGram(spec.kernel, X, Y, n_covariates, few_rows)
+    gram = CallableGram(spec.kernel, X, Y, few_rows, 0 if Q is None else Q.shape[1])
     return CentredGram(gram) if spec.center_kernel else gram
 
 
 def _columns(
-    A: Array, weight: Array | None, spec: KernelSpec, label: str, names: tuple[str, ...] | None
+    A: Array,
+    weight: Array | None,
+    spec: KernelSpec,
+    label: str,
+    names: tuple[str, ...] | None,
+    Q: Array | None = None,
 ) -> Array:
+    """Return columns as a user's kernel sees them; what lies in the columns of Q is taken out."""
     columns = np.array(A, dtype=np.float64)
     if not np.isfinite(columns).all():
         refuse_non_finite(A, label, names)
@@ -265,6 +265,12 @@ def _columns(
     rounding = 4 * np.finfo(np.float64).eps * size * np.sqrt(len(columns))
     constant = norms <= (rounding if spec.center else 0.0)
     refuse_vanishing(vanishing(A, norms**2, spec.center), label, names)
+    if Q is not None:
+        before = norms
+        for _ in range(2):  # twice is enough (Kahan, Parlett)
+            columns -= Q @ (Q.T @ columns)
+        norms = np.sqrt(np.einsum("ij,ij->j", columns, columns))
+        constant |= norms <= np.sqrt(vanishing_share(np.finfo(np.float64).eps)) * before
     columns[:, constant] = 0.0
     if spec.scale:
         columns /= np.where(constant, 1.0, norms)

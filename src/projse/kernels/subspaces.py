@@ -127,7 +127,7 @@ class WhitenedGram(FeatureGram):
         self.inner = inner
         self.variables = variables
         self.eps, self.noise = inner.eps, inner.noise
-        self.n_covariates = inner.n_covariates
+        self.n_conditioned = inner.n_conditioned
         self.map = BlockMap.of(self._blocks(bases or {}), inner.n_x)
         self.alive = np.ones(len(self.map.variable), dtype=bool)
         self._one_view = one_view

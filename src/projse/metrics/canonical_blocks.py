@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from projse.kernels.linear_gram import gram_of
 from projse.kernels.rank import default_tol
 from projse.metrics.whitening import ordered_whitening
+from projse.moments.partial import partialled
 from projse.moments.sums import Moments
 from projse.moments.views import second_moments
 from projse.threads import effective_n_threads, ordered_map
@@ -56,7 +57,8 @@ class CanonicalBlocks:
     Parameters
     ----------
     moments : Moments
-        Of the variables in their order; with the products of the candidates.
+        Of the variables in their order; with the products of the candidates. Covariates are
+        taken out, of ``held_out`` by the regressions of these rows.
     center : bool
         About the means, or about zero.
     held_out : Moments or None
@@ -74,7 +76,7 @@ class CanonicalBlocks:
         self._x_adds, self._y_adds = np.diag(X) != 0, np.diag(Y) != 0
         self.held_out: HeldOut | None = None
         if held_out is not None:
-            xx, xy, yy = second_moments(held_out, center)
+            xx, xy, yy = second_moments(partialled(held_out, center, by=moments), center)
             self.held_out = HeldOut(X @ xx @ X.T, X @ xy @ Y.T, Y @ yy @ Y.T)
 
     def all(self, i: int, j: int) -> Array:

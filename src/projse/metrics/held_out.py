@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from projse.metrics.whitening import ordered_whitening
 from projse.moments.counts import rows_that_count
+from projse.moments.partial import partialled
 from projse.moments.rounding import squared_norms
 from projse.moments.sparse_products import centred_yx
 from projse.moments.sums import Moments
@@ -45,7 +46,8 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
         The share of the squared error of the training means that the regressions save, outputs
         being in units of their standard deviation in all rows: 1 is perfect, 0 is no better than
         the training means, and there is no lower limit. Outputs that are constant in all rows do
-        not count.
+        not count. Covariates are taken out of both by regressions on the training rows, and the
+        error of these takes the place of that of the means.
 
     Notes
     -----
@@ -63,6 +65,7 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
     own mean, which is next to nothing by chance where they are few, or labels rare.
     """
     train, test = restricted(train, selected), restricted(test, selected)
+    train, test = partialled(train, center), partialled(test, center, by=train)
     xx, xy, yy = second_moments(train, center)
     norms = np.sqrt(np.maximum(np.diag(xx), 0.0))
     unit = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
@@ -78,6 +81,7 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
     empty = np.diag(test.yy) + w * dy**2
 
     m = rows_that_count(train.sum_weights, train.n_samples)
+    n_given = int(center) + train.n_partialled
     least = np.full(c.shape, np.inf)
     residual = np.zeros(c.shape)
     for penalty in PENALTIES:
@@ -85,7 +89,7 @@ def held_out_r2(train: Moments, test: Moments, selected: Array, center: bool = T
         T = ordered_whitening(K + np.diag(penalty / m * (norms > 0)), tol=train.eps ** (2 / 3))
         B, H = T @ c, T @ K @ T.T
         fitted = _residuals(B, H, B, np.diag(yy))
-        left = np.maximum(m - center - CHARGE * np.cumsum(np.diag(H)), 0.0)[:, None]
+        left = np.maximum(m - n_given - CHARGE * np.cumsum(np.diag(H)), 0.0)[:, None]
         gcv = np.full(c.shape, np.inf)
         np.divide(np.maximum(fitted, 0.0), left**2, out=gcv, where=left > 0)
         # The largest penalty stands where all regressions would spend too much.

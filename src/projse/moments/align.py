@@ -23,8 +23,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-NAMES = {"x": "feature_names", "y": "target_names"}
-KINDS = {"x": "candidates", "y": "references"}
+KINDS = {"x": "candidates", "y": "references", "z": "covariates"}
 
 
 def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
@@ -101,10 +100,28 @@ def _with_variables(moments: Moments, view: str, union: Variables) -> Moments:
     before = getattr(moments, f"{view}_variables")
     place = {column: j for j, column in enumerate(before.columns)}
     source = np.array([place.get(column, -1) for column in union.columns], dtype=np.intp)
-    names: dict[str, Any] = {f"{view}_variables": union}
-    if getattr(moments, NAMES[view]) is not None:
-        names[NAMES[view]] = union.titles
-    return replace(with_columns(moments, view, source), **names)
+    moved = _replaced(moments, view, source, union.titles)
+    return replace(moved, **{f"{view}_variables": union})  # type: ignore[arg-type]
+
+
+def _replaced(moments: Moments, view: str, source: Array, titles: tuple[str, ...]) -> Moments:
+    """Put columns in the place of the candidates, the references or the covariates.
+
+    Covariates stand behind the references, whatever comes of either.
+    """
+    if view == "x":
+        names = None if moments.feature_names is None else titles
+        return replace(with_columns(moments, "x", source), feature_names=names)
+    n, n_y = moments.n_references, moments.n_y
+    before = moments.target_names
+    if view == "y":
+        places = np.concatenate([source, np.arange(n, n_y)])
+        names = None if before is None else (*titles, *before[n:])
+        return replace(with_columns(moments, "y", places), target_names=names)
+    places = np.concatenate([np.arange(n), np.where(source < 0, -1, n + source)])
+    names = None if before is None else (*before[:n], *titles)
+    moved = with_columns(moments, "y", places)
+    return replace(moved, target_names=names, n_covariates=len(source))
 
 
 def united(a: Variables, b: Variables, max_levels: int | None = MAX_LEVELS) -> Variables:
@@ -167,5 +184,4 @@ def _with_classes(moments: Moments, union: Array) -> Moments:
     assert moments.classes is not None
     source = np.full(len(union), -1)
     source[np.searchsorted(union, moments.classes)] = np.arange(len(moments.classes))
-    names = tuple(str(c) for c in union)
-    return replace(with_columns(moments, "y", source), classes=union, target_names=names)
+    return _replaced(replace(moments, classes=union), "y", source, tuple(str(c) for c in union))

@@ -26,6 +26,7 @@ from projse.moments.sparse_products import centred_yx
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_blocks
 from projse.parameters import check_pass_options, is_whole
+from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import column_names
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.threads import effective_n_threads, ordered_map
@@ -39,6 +40,7 @@ def block_moments(
     n_blocks: int | None = 100,
     sample_weight: Any = None,
     *,
+    covariates: Any = None,
     groups: Any = None,
     stratify: bool = True,
     random_state: Any = None,
@@ -54,7 +56,7 @@ def block_moments(
 
     Parameters
     ----------
-    X, y, sample_weight, with_xx, target_type, n_jobs, batch_size
+    X, y, sample_weight, covariates, with_xx, target_type, n_jobs, batch_size
         As in :meth:`Moments.from_arrays`.
     n_blocks : int or None, default=100
         None, with Dask collections: each partition is a block, and its rows stay where they are.
@@ -88,11 +90,12 @@ def block_moments(
         if groups is not None:
             raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")
         options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
-        parts = partition_moments(DaskRows.of(X, y, sample_weight), with_xx=with_xx, **options)
+        remote = DaskRows.of(X, y, sample_weight, covariates)
+        parts = partition_moments(remote, with_xx=with_xx, **options)
         return settle_blocks(parts, target_type, y) if parts else parts
     refuse_dask(
         "block_moments cannot deal out single rows; n_blocks=None takes each partition as a block",
-        *(X, y, sample_weight),
+        *(X, y, sample_weight, covariates),
     )
     refuse_non_numeric_columns(X)
     names = column_names(X)
@@ -101,6 +104,7 @@ def block_moments(
     if n_blocks is None or not is_whole(n_blocks) or not 2 <= n_blocks <= m:
         raise ValueError(f"n_blocks={n_blocks!r} must be a number from 2 to {m}, the rows.")
     rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+    rows = append_covariates(rows, covariates)
     codes = group_codes(groups, m)
     strata = rows.class_codes() if stratify and codes is None else None
     blocks = deal(m, n_blocks, generator(random_state), strata, codes)

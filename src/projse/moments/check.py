@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from projse.moments.check_variables import check_variables
 from projse.moments.encoding import check_encoding
 from projse.moments.extremes import check_extremes
+from projse.moments.partial import check_counts
 from projse.sources.rows import SMALLEST_SQUARES
 
 if TYPE_CHECKING:
@@ -94,6 +95,7 @@ def _check_numbers(moments: Moments) -> None:
         raise ValueError(f"sum_weights={_short(w)} is no weight of {n} rows")
     if not _is_finite(eps) or not 1e-16 <= eps <= 1e-6:
         raise ValueError(f"eps={_short(eps)} is neither float64's roundoff nor float32's")
+    check_counts(moments)
 
 
 def _check_arrays(moments: Moments) -> None:
@@ -108,14 +110,14 @@ def _check_arrays(moments: Moments) -> None:
     shapes = {"x_mean": (n_x,), "xx_diag": (n_x,), "x_peak": (n_x,), "xx": (n_x, n_x)}
     shapes |= {"y_mean": (n_y,), "yy": (n_y, n_y), "yx": (n_y, n_x), "y_peak": (n_y,)}
     shapes |= {"x_min": (n_x,), "x_max": (n_x,), "y_min": (n_y,), "y_max": (n_y,)}
-    two_views = {"y_mean", "yy", "yx"}
+    no_y, two_views = moments.y_mean is None, {"y_mean", "yy", "yx"}
     for name, shape in shapes.items():
         value = getattr(moments, name)
         if value is None:
-            if name in ("x_mean", "xx_diag") or (name in two_views and not moments.one_view):
+            if name in ("x_mean", "xx_diag") or (name in two_views and not no_y):
                 raise ValueError(f"{name} is missing")
             continue
-        if moments.one_view and name in two_views:
+        if no_y and name in two_views:
             raise ValueError(f"{name} is there, but y_mean is not")
         if not isinstance(value, np.ndarray) and not (name == "yx" and sp.issparse(value)):
             raise ValueError(f"{name} is no array but of type {type(value).__name__}")
@@ -153,11 +155,8 @@ def _refuse_non_finite(value: Any, name: str, moments: Moments) -> None:
 
 
 def _check_names(moments: Moments) -> None:
-    named = (
-        ("feature_names", moments.feature_names, moments.n_x),
-        ("target_names", moments.target_names, moments.n_y),
-    )
-    for what, names, n in named:
+    for what, n in (("feature_names", moments.n_x), ("target_names", moments.n_y)):
+        names = getattr(moments, what)
         if names is None:
             continue
         if len(names) != n:
@@ -171,8 +170,9 @@ def _check_names(moments: Moments) -> None:
     classes = moments.classes
     if classes is None:
         return
-    if not isinstance(classes, np.ndarray) or classes.shape != (moments.n_y,):
-        raise ValueError(f"classes have shape {np.shape(classes)} instead of ({moments.n_y},)")
+    n = moments.n_references
+    if not isinstance(classes, np.ndarray) or classes.shape != (n,):
+        raise ValueError(f"classes have shape {np.shape(classes)} instead of ({n},)")
     if classes.dtype.kind not in CLASS_KINDS:
         raise ValueError(f"classes have dtype {classes.dtype}")
     if moments.one_view:
@@ -333,7 +333,7 @@ def _check_definite(moments: Moments, x_size: Array, y_size: Array) -> None:
 
 def _name(moments: Moments, kind: str, j: Any) -> str:
     names = moments.feature_names if kind == "candidate" else moments.target_names
-    if kind == "reference" and moments.one_view:
+    if kind == "reference" and moments.y_mean is None:
         names = moments.feature_names
     return f"{kind} {j}" if names is None or len(names) <= j else f"{kind} {names[j]!r}"
 

@@ -36,6 +36,7 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
         pairs = zip(a.feature_names, b.feature_names, strict=True)
         first = next(p for p in pairs if p[0] != p[1])
         raise ValueError(f"Moments have different candidates: {first[0]!r} and {first[1]!r}.")
+    check_covariates(a, b)
     if a.n_y != b.n_y:
         raise ValueError(f"Moments of {a.n_y} and of {b.n_y} references cannot be combined.")
     if a.classes is None and a.target_names and b.target_names and a.target_names != b.target_names:
@@ -67,6 +68,27 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
             _check_difference(a, b, combined)
     combined.xx_diag = np.maximum(combined.xx_diag, 0.0)
     return combined if combined.n_samples else _emptied(combined)
+
+
+def check_covariates(a: Moments, b: Moments) -> None:
+    """Refuse to add moments of different covariates: what is taken out must be the same."""
+    if a.n_partialled != b.n_partialled:
+        raise ValueError(
+            f"Moments of which covariates of {a.n_partialled} and of {b.n_partialled} dimensions "
+            "were taken out cannot be combined; add them before."
+        )
+    names = [m.target_names[m.n_y - m.n_covariates :] if m.target_names else () for m in (a, b)]
+    differ = all(names) and names[0] != names[1]
+    if a.n_covariates == b.n_covariates and not differ:
+        return
+    shared = {*names[0]} & {*names[1]}
+    only = [repr(name) for name in (*names[0], *names[1]) if name not in shared]
+    listed = f" ({', '.join(only[:6])} on one side only)" if only else ""
+    raise ValueError(
+        f"Moments of {a.n_covariates} and of {b.n_covariates} columns of covariates cannot be "
+        f"combined{listed}: pass the same covariates with all rows, and categories as a "
+        "categorical dtype that knows all levels."
+    )
 
 
 def _emptied(moments: Moments) -> Moments:

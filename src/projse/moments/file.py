@@ -10,8 +10,10 @@ Layout, versions 1 and 2::
     sha256                        32 bytes, of everything before
 
 Version 2 has in its header also what an encoded table's columns are (``x_variables``,
-``y_variables``: names, and a variable, a kind and a key a column) and the plan that they were
-encoded by (``encoding``). Moments without them are written as version 1, which older readers know.
+``y_variables``: names, and a variable, a kind and a key a column), the plan that they were encoded
+by (``encoding``), and how many columns are covariates, which a reader that does not know them must
+not take for references. Moments without any of this are written as version 1, which older readers
+know.
 
 An array is read with ``allow_pickle=False``; one that the list lacks is None, and one that a reader
 does not know is left. A sparse ``yx`` is kept as its three CSC arrays. What
@@ -58,6 +60,7 @@ HEADER = {
     "shape",
     "arrays",
 }
+COVARIATES = ("n_covariates", "n_partialled")
 CSC_PARTS = ("data", "indices", "indptr")
 
 
@@ -98,15 +101,16 @@ def write_moments_to(raw: BinaryIO, moments: Moments) -> bytes:
         "shape": [moments.n_y, moments.n_x],
         "arrays": [name for name, _ in arrays],
     }
-    of_table = {
+    more = {
         "x_variables": _plain(moments.x_variables),
         "y_variables": _plain(moments.y_variables),
         "encoding": moments.encoding,
+        **{name: int(getattr(moments, name)) or None for name in COVARIATES},
     }
-    is_plain = all(value is None for value in of_table.values())
-    text = json.dumps(header if is_plain else header | of_table).encode()
+    more = {name: value for name, value in more.items() if value is not None}
+    version = VERSION if more else PLAIN_VERSION
+    text = json.dumps(header | more).encode()
     file = _HashingWriter(raw)
-    version = PLAIN_VERSION if is_plain else VERSION
     file.write(MAGIC + PREFIX.pack(version, len(text)) + text)
     for _, value in arrays:
         np.lib.format.write_array(file, np.ascontiguousarray(value), allow_pickle=False)
@@ -160,6 +164,7 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
             x_variables=_variables(header.get("x_variables")),
             y_variables=_variables(header.get("y_variables")),
             encoding=header.get("encoding"),
+            **{name: header.get(name, 0) for name in COVARIATES},
             **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
         )
         check_moments(moments)

@@ -39,22 +39,29 @@ def moments_of(
     progress: Progress | None = None,
 ) -> Moments:
     """Sum over checked rows."""
-    products = keeps_products(with_xx, rows.X.shape[1], rows.Y is None)
-    if has_levels(rows) and not _is_huge(rows):
+    products = keeps_products(with_xx, rows.X.shape[1], rows.one_view)
+    shift = None
+    by_level = has_levels(rows) and not _is_huge(rows)
+    if rows.n_covariates and sp.issparse(rows.Y) and not by_level:
+        rows, shift = _centred_covariates(rows)
+    if by_level:
         moments = level_moments(rows.counted(), products, _float64_moments)
     elif rows.is_sparse:
         moments = _sparse_moments(rows.counted(), products)
     else:
         moments = _dense_moments(rows, products, n_jobs, batch_size, progress)
+    if shift is not None:
+        moments = _moved_back(moments, shift)
     x, y = rows.x_variables, rows.y_variables
     return replace(
         moments,
         feature_names=rows.feature_names if x is None else x.titles,
-        target_names=rows.target_names if y is None else y.titles,
+        target_names=rows.y_titles,
         classes=rows.classes,
         x_variables=x,
         y_variables=y,
         encoding=rows.encoding,
+        n_covariates=rows.n_covariates,
     )
 
 
@@ -68,6 +75,29 @@ def _float64_moments(rows: Rows, with_xx: bool) -> Moments:
     return _dense_moments(rows, with_xx, 1, None, None)
 
 
+def _centred_covariates(rows: Rows) -> tuple[Rows, Array]:
+    """Centre covariates that stand beside sparse references, whose products are about zero."""
+    Z = rows.covariates
+    assert Z is not None
+    shift = np.zeros(rows.Y.shape[1])
+    shift[rows.n_references :] = np.average(Z, axis=0, weights=rows.weight)
+    beside = sp.csr_array(Z - shift[rows.n_references :])
+    parts = [beside] if rows.one_view else [rows.references, beside]
+    return replace(rows, Y=sp.csr_array(sp.hstack(parts))), shift
+
+
+def _moved_back(moments: Moments, shift: Array) -> Moments:
+    """Undo a shift of the references: products about the means do not change."""
+    assert moments.y_mean is not None
+    moved = replace(moments, y_mean=moments.y_mean + shift)
+    if moments.y_min is not None and moments.y_max is not None:
+        moved = replace(moved, y_min=moments.y_min + shift, y_max=moments.y_max + shift)
+    if sp.issparse(moments.yx):  # about zero
+        sums = moments.sum_weights * moments.x_mean
+        moved.yx = sp.csc_array(moments.yx + sp.csr_array(shift[:, None]) @ sp.csr_array([sums]))
+    return moved
+
+
 def _dense_moments(
     rows: Rows,
     with_xx: bool,
@@ -77,7 +107,7 @@ def _dense_moments(
 ) -> Moments:
     sparse_y = sp.issparse(rows.Y)
     dtype = product_dtype(rows.X, None if sparse_y else rows.Y)
-    codes = rows.class_codes()
+    codes = None if rows.n_covariates else rows.class_codes()
     # Sums of up to 256 bytes, and of their squares, are exact in float32, which is twice as fast.
     exact = codes is not None and rows.weight is None and rows.X.dtype.itemsize == 1
     if exact:

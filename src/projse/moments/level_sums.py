@@ -175,17 +175,30 @@ def _codes(A: sp.csr_array, factor: Array, columns: list[Array]) -> Array:
 
 
 def _split_references(rows: Rows) -> Split:
-    Y = rows.Y
-    width = Y.shape[1]
-    if rows.classes is not None:
-        codes = rows.class_codes()
-        assert codes is not None
-        factor = Factor(np.arange(width), codes.astype(np.int32))
-        return Split(np.empty((rows.n_samples, 0)), np.empty(0, dtype=np.intp), (factor,), width)
-    if sp.issparse(Y) and rows.y_variables is not None:
-        return split(Y, rows.y_variables)
-    dense = Y.toarray() if sp.issparse(Y) else np.asarray(Y, dtype=np.float64)
-    return Split(dense, np.arange(width), (), width)
+    """Take references apart, and the covariates behind them."""
+    n, codes = rows.n_references, rows.class_codes()
+    if codes is None:
+        own = _split_part(rows.Y[:, :n], rows.y_variables)
+    else:
+        none = np.empty((rows.n_samples, 0))
+        factor = Factor(np.arange(n), codes.astype(np.int32))
+        own = Split(none, np.empty(0, dtype=np.intp), (factor,), n)
+    if not rows.n_covariates:
+        return own
+    given = _split_part(rows.Y[:, n:], None)
+    return Split(
+        np.hstack([own.numbers, given.numbers]),
+        np.concatenate([own.places, n + given.places]),
+        (*own.factors, *(replace(factor, columns=n + factor.columns) for factor in given.factors)),
+        n + given.width,
+    )
+
+
+def _split_part(A: Any, variables: Variables | None) -> Split:
+    if sp.issparse(A) and variables is not None:
+        return split(A, variables)
+    dense = A.toarray() if sp.issparse(A) else np.asarray(A, dtype=np.float64)
+    return Split(dense, np.arange(A.shape[1]), (), A.shape[1])
 
 
 def _of_numbers(rows: Rows, x: Split, y: Split | None) -> Rows:
@@ -200,7 +213,7 @@ def _of_numbers(rows: Rows, x: Split, y: Split | None) -> Rows:
         return tuple(all_names[j] for j in part.places)
 
     x_names = rows.feature_names if rows.x_variables is None else rows.x_variables.titles
-    y_names = rows.target_names if rows.y_variables is None else rows.y_variables.titles
+    y_names = rows.y_titles
     if y is None:
         return Rows(dense(x), None, rows.weight, names(x_names, x))
     return Rows(dense(x), dense(y), rows.weight, names(x_names, x), names(y_names, y))

@@ -98,22 +98,24 @@ def references_on_few_rows(of: Rows | Moments, center: bool) -> bool:
     seem to be explained. One view is its own reference.
     """
     if isinstance(of, Rows):
-        if of.Y is None:
+        if of.one_view:
             return True
-        views = replace(of, X=of.Y, Y=None, classes=None)
-        return bool(on_few_rows(views, np.arange(of.Y.shape[1]), center=center).any())
-    if of.y_mean is None:
+        views = replace(of, X=of.references, Y=None, classes=None, n_covariates=0)
+        return bool(on_few_rows(views, np.arange(of.n_references), center=center).any())
+    if of.one_view or of.y_mean is None:
         return True
+    references = slice(of.n_references)
     n = rows_that_count(of.sum_weights, of.n_samples)
     if of.classes is not None:
-        counts = of.y_mean * n
-        inside = (1 - of.y_mean) if center else np.ones_like(of.y_mean)
+        shares = of.y_mean[references]
+        counts = shares * n
+        inside = (1 - shares) if center else np.ones_like(shares)
         leverage = np.divide(inside, counts, out=np.zeros_like(counts), where=counts > 0)
     elif of.y_min is None or of.y_max is None:
         return True
     else:
-        extremes = of.y_min, of.y_max
-        leverage = leverage_by_extremes(of, slice(None), *extremes, center=center, view="y")
+        extremes = of.y_min[references], of.y_max[references]
+        leverage = leverage_by_extremes(of, references, *extremes, center=center, view="y")
     return bool((leverage > high_leverage(n, center)).any())
 
 

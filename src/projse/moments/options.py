@@ -26,6 +26,7 @@ class SourceOptions:
     format: str | None = None
     state: Any = None
     state_by: str = "time"
+    covariates: Any = None
     categorical_features: Any = "from_dtype"
     basis: str = "linear"
 
@@ -40,6 +41,7 @@ class SourceOptions:
             target_type,
             self.missing,
             self.numeric_only,
+            self.covariates,
             self.categorical_features,
             self.basis,
         )

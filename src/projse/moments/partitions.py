@@ -19,6 +19,7 @@ from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against, Cross, OwnProducts, taken_from
 from projse.moments.sums import Moments, keeps_products
+from projse.sources.covariates import append_covariates
 from projse.sources.rows import make_rows, refuse_non_numeric_columns
 from projse.sources.table.encoder import LOOK_ROWS
 from projse.sources.table.encoding import TableEncoding
@@ -143,7 +144,8 @@ class PartitionPass:
     @property
     def reduction(self) -> Reduction[Moments]:
         """What the engine is to run."""
-        n_x, n_y = self.layout.n_x or 1, self.layout.n_y or 1
+        n_x = self.layout.n_x or 1
+        n_y = (self.layout.n_y or 1) + len(self.layout.covariate_names or ())
         if self.against is not None:
             n_y = len(self.against.indices)
         return Reduction(
@@ -154,10 +156,10 @@ class PartitionPass:
             size=8 * (n_x * n_y + n_y**2 + (n_x**2 if self.with_xx else 0)),
         )
 
-    def sum_rows(self, X: Any, Y: Any, weight: Any) -> Moments | None:
+    def sum_rows(self, X: Any, Y: Any, weight: Any, covariates: Any = None) -> Moments | None:
         """Sum the rows of one partition; None where none of them has weight."""
         if self.encoding is not None:
-            return self._sum_table((X, Y, weight), self.encoding)
+            return self._sum_table((X, Y, weight, covariates), self.encoding)
         if X.shape[0] == 0 or (weight is not None and not np.any(weight)):
             return None
         if isinstance(X, np.ndarray) and X.dtype.kind in "US":
@@ -174,6 +176,7 @@ class PartitionPass:
             titles = self.layout.target_names
             if titles is not None and rows.classes is None and not self.many_labels:
                 rows = replace(rows, target_names=titles)
+            rows = append_covariates(rows, covariates, self.layout.covariate_names)
         moments = moments_of(
             rows, with_xx=self.with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
         )
@@ -186,12 +189,13 @@ class PartitionPass:
         weight = piece[2]
         if piece[0].shape[0] == 0 or (weight is not None and not np.any(weight)):
             return None
-        rows = encoded_piece(piece, encoding, self.target_type)
+        names = self.layout.covariate_names
+        rows = encoded_piece(piece, encoding, self.target_type, names)
         if rows is None:
             return None
         titles = self.layout.target_names
         if rows.classes is None and rows.y_variables is None and titles and not self.many_labels:
-            rows.target_names = titles
+            rows.target_names = (*titles, *(rows.target_names or ())[rows.n_references :])
         moments = moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
         return _as_classes(moments) if self.many_labels else moments
 
@@ -224,8 +228,10 @@ def _as_classes(moments: Moments) -> Moments:
     """
     assert moments.target_names is not None
     assert moments.y_mean is not None and moments.yy is not None
+    n = moments.n_references
     titles = np.array(moments.target_names)
-    order = np.argsort(titles, kind="stable")
+    # Covariates stay behind.
+    order = np.r_[np.argsort(titles[:n], kind="stable"), n : moments.n_y]
     yx = moments.yx
     return replace(
         moments,
@@ -234,6 +240,6 @@ def _as_classes(moments: Moments) -> Moments:
         yx=sp.csc_array(sp.csr_array(yx)[order]) if sp.issparse(yx) else yx[order],
         y_min=None,
         y_max=None,
-        classes=titles[order],
+        classes=titles[order[:n]],
         target_names=tuple(titles[order].tolist()),
     )

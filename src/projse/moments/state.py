@@ -146,7 +146,8 @@ class StateFolder:
         assert fields is not None
         before = _bound(self._plan["request"], columns)
         now = _bound(request.as_dict(), choose(fields, request, parts[0].label))
-        differences = [difference(name, before[name], now[name]) for name in before]
+        names = dict.fromkeys([*before, *now])  # covariates are not always there
+        differences = [difference(n, before.get(n, []), now.get(n, [])) for n in names]
         if any(differences):
             raise StateError(
                 f"{self.path} holds the state of another request "

@@ -20,8 +20,11 @@ def is_plan(plan: dict[str, Any]) -> bool:
         plan.get("kind") == KIND
         and plan.get("layout") == LAYOUT
         and isinstance(columns, dict)
-        and columns.keys() == Columns(()).as_dict().keys()
-        and all(_is_names(columns[name]) for name in ("features", "targets", "categorical"))
+        and columns.keys() - {"covariates"} == Columns(()).as_dict().keys()
+        and all(
+            _is_names(columns.get(name, []))
+            for name in ("features", "targets", "categorical", "covariates")
+        )
         and _is_texts(columns["types"])
         and isinstance(columns["mixed"], bool)
         and all(
@@ -29,7 +32,7 @@ def is_plan(plan: dict[str, Any]) -> bool:
             for name in ("labels", "label_kind", "weight")
         )
         and isinstance(request, dict)
-        and request.keys() == Request().as_dict().keys()
+        and request.keys() - {"covariates"} == Request().as_dict().keys()
         and request["missing"] in MISSING
         and request["basis"] in BASES
         and _is_encoded(plan, columns)

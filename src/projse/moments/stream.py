@@ -49,6 +49,7 @@ def moments_from(
     exclude: Any = None,
     weight: str | None = None,
     class_target: str | None = None,
+    covariates: Any = None,
     target_type: str = "auto",
     missing: str = "refuse",
     numeric_only: bool = False,
@@ -81,6 +82,8 @@ def moments_from(
         Column of row weights: 2 counts as the row twice, 0 as the row gone.
     class_target : str, default=None
         Column of class labels, instead of targets. The labels need not be known in advance.
+    covariates : str or sequence of str, default=None
+        Columns of numbers that a selection takes out of all others first, by name or pattern.
     target_type : {"auto", "continuous", "class"}, default="auto"
         How to read a single target: "auto" takes strings, booleans, categories and whole numbers
         for class labels.
@@ -130,7 +133,7 @@ def moments_from(
     [2]
     """
     columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
-    encoding = (categorical_features, basis)
+    encoding = (covariates, categorical_features, basis)
     options = SourceOptions(*columns, with_xx, format, state, state_by, *encoding)
     opened = OpenSource(source, options, target_type, n_jobs, batch_size, progress)
     moments = opened.total()
@@ -287,8 +290,8 @@ def _plan(
         if fields is None:
             if request.names_columns:
                 raise ValueError(
-                    "Arrays have no column names: leave out targets, features, exclude, weight and "
-                    "class_target, and pass (X, Y) or (X, Y, weight)."
+                    "Arrays have no column names: leave out targets, features, exclude, weight, "
+                    "class_target and covariates, and pass (X, Y) or (X, Y, weight)."
                 )
             if request.encodes:
                 raise ValueError(

@@ -284,7 +284,7 @@ class Multiplier:
         return self._sum(rows, self.with_xx)
 
     def _sum(self, rows: Rows, with_xx: bool | str) -> Moments:
-        products = keeps_products(with_xx, rows.X.shape[1], rows.Y is None)
+        products = keeps_products(with_xx, rows.X.shape[1], rows.one_view)
         n_jobs = self._share(rows, products)
         return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=self.batch_size)
 

@@ -13,6 +13,7 @@ from sklearn.utils import check_array
 from projse.engines.dask import DaskRows
 from projse.moments.combine import combine
 from projse.parameters import check_pass_options
+from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import column_names
 from projse.sources.rows import is_dask, make_rows, refuse_non_numeric_columns
 from projse.sources.variables import Variables
@@ -46,6 +47,7 @@ class Moments:
         Sum of the row weights; ``n_samples`` without weights.
     x_mean, y_mean : ndarray of shape (n_x,), (n_y,)
         Weighted means. ``y_mean`` is None for one view (Y is X).
+        With covariates, the last columns of Y are those.
     yy : ndarray of shape (n_y, n_y)
         ``Σ w (y − ȳ)(y − ȳ)ᵀ``; None for one view.
     yx : ndarray or csc_array of shape (n_y, n_x)
@@ -57,7 +59,8 @@ class Moments:
         The whole matrix, when it was asked for: conditioning on variables needs it.
     feature_names, target_names : tuple of str or None
     classes : ndarray or None
-        Class labels, when the references are their indicators. Sums take the union.
+        Class labels, when the references (but for covariates) are their indicators. Sums take
+        the union.
     eps : float
         Unit roundoff of the products: that of float32 where float32 rows were multiplied.
     x_peak, y_peak : ndarray of shape (n_x,), (n_y,) or None
@@ -73,6 +76,12 @@ class Moments:
         where every column is a variable.
     encoding : dict or None
         How the rows were encoded, in plain values: moments add up where it is the same.
+    n_covariates : int
+        How many of the last columns of Y are covariates: a selection takes them out of all other
+        variables first. Moments add up only with those of the same covariates.
+    n_partialled : int
+        Dimension of covariates that were already taken out (:mod:`projse.moments.partial`):
+        p-values have so many degrees of freedom less.
 
     Examples
     --------
@@ -109,6 +118,8 @@ class Moments:
     x_variables: Variables | None = None
     y_variables: Variables | None = None
     encoding: dict[str, Any] | None = None
+    n_covariates: int = 0
+    n_partialled: int = 0
 
     @classmethod
     def from_arrays(
@@ -117,6 +128,7 @@ class Moments:
         Y: Any = None,
         sample_weight: Any = None,
         *,
+        covariates: Any = None,
         with_xx: bool | str = "auto",
         target_type: str = "auto",
         n_jobs: int | None = None,
@@ -132,6 +144,10 @@ class Moments:
             References: numbers, class labels or label indicators. None for one view.
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts as the row twice, weight 0 as the row gone.
+        covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
+            As in :meth:`ProjSe.fit`: what a selection from these moments takes out of everything
+            else first. To add up, batches must have the same levels of a category: give it a
+            categorical dtype.
         with_xx : bool or "auto", default="auto"
             Keep the n_x × n_x products of the candidates, which more picks than the references
             have dimensions, ``include`` and ``round_size`` need. "auto" keeps them for up to
@@ -150,15 +166,16 @@ class Moments:
         from projse.moments.whole_numbers import settle_targets
 
         check_pass_options(n_jobs, batch_size, with_xx)
-        if is_dask(X, Y, sample_weight):
+        if is_dask(X, Y, sample_weight, covariates):
             options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
-            remote = DaskRows.of(X, Y, sample_weight)
+            remote = DaskRows.of(X, Y, sample_weight, covariates)
             moments = moments_elsewhere(remote, with_xx=with_xx, **options)
             return settle_targets(moments, target_type, Y)
         refuse_non_numeric_columns(X)
         names = column_names(X)
         X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
         rows = make_rows(X, Y, sample_weight, target_type=target_type, feature_names=names)
+        rows = append_covariates(rows, covariates)
         return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=batch_size)
 
     @property
@@ -168,13 +185,18 @@ class Moments:
 
     @property
     def n_y(self) -> int:
-        """Number of reference columns; with one view, the candidates themselves."""
+        """Number of columns of Y, covariates among them; with one view, the candidates."""
         return self.n_x if self.y_mean is None else len(self.y_mean)
+
+    @property
+    def n_references(self) -> int:
+        """Number of reference columns, without covariates; with one view, the candidates."""
+        return self.n_x if self.one_view else self.n_y - self.n_covariates
 
     @property
     def one_view(self) -> bool:
         """Whether the references are the candidates themselves."""
-        return self.y_mean is None
+        return self.y_mean is None or 0 < self.n_covariates == len(self.y_mean)
 
     def update(self, X: Any, Y: Any = None, sample_weight: Any = None, **options: Any) -> Moments:
         """Add more rows in place, and return self.
@@ -215,9 +237,10 @@ class Moments:
         return read_moments(path)
 
     def __repr__(self) -> str:
-        kind = "one view" if self.one_view else f"n_y={self.n_y}"
+        kind = "one view" if self.one_view else f"n_y={self.n_references}"
+        given = f", n_covariates={self.n_covariates}" if self.n_covariates else ""
         xx = ", with xx" if self.xx is not None else ""
-        return f"Moments(n_samples={self.n_samples}, n_x={self.n_x}, {kind}{xx})"
+        return f"Moments(n_samples={self.n_samples}, n_x={self.n_x}, {kind}{given}{xx})"
 
 
 def keeps_products(with_xx: bool | str, n_x: int, one_view: bool) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import scipy.linalg
 import scipy.sparse as sp
 
 from projse.sources.encode_targets import are_classes, is_categorical, warn_if_close
@@ -56,22 +57,33 @@ def settle_blocks(
 def as_number(moments: Moments, name: str | None) -> Moments:
     """Combine the indicators of whole numbers to the numbers themselves: ``y = Σ_c c 1_c``."""
     assert moments.classes is not None and moments.y_mean is not None and moments.yy is not None
+    n = moments.n_references
     values = moments.classes.astype(np.float64)
-    mean = float(values @ moments.y_mean)
+    mean = float(values @ moments.y_mean[:n])
+    # Covariates stay as they are.
+    beside = np.eye(moments.n_covariates)
     # The indicators add up to 1, so that a shift changes no centred product, and saves digits.
-    shifted = values - mean
+    shifted = scipy.linalg.block_diag((values - mean)[None, :], beside)
     if sp.issparse(moments.yx):  # sums that are not centred
-        yx: Any = sp.csc_array(sp.csr_array(values[None, :]) @ moments.yx)
+        plain = sp.block_diag([values[None, :], beside], format="csr")
+        yx: Any = sp.csc_array(plain @ moments.yx)
     else:
-        yx = (shifted @ moments.yx)[None, :]
+        yx = shifted @ moments.yx
+    names = moments.target_names
+    if name is None and not moments.n_covariates:
+        names = None
+    elif names is not None:
+        names = (name or "y0", *names[n:])
+    extremes: dict[str, Any] = {"y_min": None, "y_max": None}
+    if not moments.n_covariates:
+        extremes = {"y_min": np.array([values.min()]), "y_max": np.array([values.max()])}
     return replace(
         moments,
-        y_mean=np.array([mean]),
-        yy=np.array([[shifted @ moments.yy @ shifted]]),
+        y_mean=np.array([mean, *moments.y_mean[n:]]),
+        yy=shifted @ moments.yy @ shifted.T,
         yx=yx,
         classes=None,
-        target_names=None if name is None else (name,),
-        y_peak=None if moments.y_peak is None else np.array([shifted**2 @ moments.y_peak]),
-        y_min=np.array([values.min()]),
-        y_max=np.array([values.max()]),
+        target_names=names,
+        y_peak=None if moments.y_peak is None else shifted**2 @ moments.y_peak,
+        **extremes,
     )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.kernels.feature_gram import ENTRY_ROUNDING, FeatureGram, tiles
+from projse.kernels.feature_gram import ENTRY_ROUNDING, FeatureGram
 from projse.search.shortlist import Shortlist
 
 Array = NDArray[Any]
@@ -66,18 +66,6 @@ class Conditioning:
         self.vanished[indices] = True
         self.scale[indices] = 0.0
 
-    def extend_by_covariates(self) -> None:
-        """Condition on the covariates, which are the last references."""
-        first = self.gram.n_y - self.gram.n_covariates
-        rows = np.empty((self.gram.n_covariates, self.gram.n_x))
-        for columns in tiles(self.gram.n_x):
-            rows[:, columns] = self.gram.block(columns)[first:]
-        rounding = self._y_amplification
-        for j, row in enumerate(rows, start=first):
-            y_row, probe = self.gram.yy[j], self._y_probes[:, j]
-            self._take_out(row, y_row, self.B[:, j], y_row[j], probe, rounding[j])
-        self._rescale()
-
     def _take_out(
         self,
         row: Array,
@@ -114,10 +102,9 @@ class Conditioning:
             self.scale = np.where(self.vanished, 0.0, 1 / np.sqrt(self.norms))
 
     def reference(self) -> Array:
-        """``K_YY|S`` without the covariates."""
+        """``K_YY|S``."""
         K: Array = self.gram.yy - self.B.T @ self.B
-        n = self.gram.n_y - self.gram.n_covariates
-        return K[:n, :n]
+        return K
 
     def noise(self) -> Array:
         """Return the rounding of an entry of ``K_YX|S`` a candidate, normalised like the entry.
@@ -139,9 +126,9 @@ class Conditioning:
         return amplification
 
     def y_amplification(self) -> Array:
-        """How many times eps entries of ``K_YY|S`` are off, by reference; without covariates."""
+        """How many times eps entries of ``K_YY|S`` are off, by reference."""
         square = self._y_amplification**2 + _mean_square(self._y_probes)
-        amplification: Array = np.sqrt(square)[: self.gram.n_y - self.gram.n_covariates]
+        amplification: Array = np.sqrt(square)
         return amplification
 
     def x_rows(

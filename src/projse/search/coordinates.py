@@ -59,8 +59,7 @@ class ImplicitCoordinates:
 
     def __init__(self, gram: FeatureGram, F: Array, conditioning: Conditioning | None) -> None:
         self.gram = gram
-        # Covariates are references that the factor gives no weight.
-        self.F = np.pad(F, ((0, 0), (0, gram.n_covariates)))
+        self.F = F
         self.conditioning = conditioning
         self.rank, self.n = len(F), gram.n_x
 

@@ -41,12 +41,11 @@ NEIGHBOURS = 10
 
 @dataclass(frozen=True)
 class PickProducts:
-    """Inner products of the covariates and picks, in this order, and with the outputs."""
+    """Inner products of the picks, and with the outputs, given the covariates."""
 
     xx: Array
     xy: Array
     y_squares: Array
-    n_given: int
     eps: float
 
 
@@ -69,8 +68,6 @@ class Picked:
         The candidates that ``x_rows`` and ``moments`` are of; None: all.
     moments : Moments or None
         What the kernel matrices are made of; None: the moments that the fit hands on.
-    n_covariates : int
-        How many of the last references of the moments are covariates.
     has_products : bool
         Whether the moments that the fit hands on serve rows of ``K_XX``.
     output_names : tuple of str or None
@@ -89,7 +86,6 @@ class Picked:
     x_rows: Array | None = None
     columns: Array | None = None
     moments: Moments | None = None
-    n_covariates: int = 0
     has_products: bool = False
     output_names: tuple[str, ...] | None = None
     one_view: bool = False
@@ -106,12 +102,7 @@ class Picked:
         assert moments is not None
         if self.plan.spectrum is not None:
             moments = replace(moments, yy=np.eye(len(self.plan.spectrum)))
-        gram = from_moments(
-            moments,
-            self.spec,
-            whole_reference=self.plan.needs_factor,
-            n_covariates=self.n_covariates,
-        )
+        gram = from_moments(moments, self.spec, whole_reference=self.plan.needs_factor)
         return gram if self.x_rows is None else KeptRows(gram, self.places, self.x_rows)
 
     @property
@@ -128,7 +119,6 @@ def gather(
     plan: Plan,
     spec: KernelSpec,
     parts: list[Part] | None = None,
-    n_covariates: int = 0,
 ) -> Picked:
     """Keep what may be asked for later of a selection that was made along a route.
 
@@ -140,7 +130,7 @@ def gather(
     if parts is not None:
         indices = np.concatenate([np.empty(0, dtype=np.intp), *(columns for columns, _ in parts)])
         pick_of = np.repeat(pick_of, [_width(part) for part in parts])
-    products = _products(route, selection, indices, spec, n_covariates)
+    products = _products(route, selection, indices, spec)
     if products is not None and parts is not None:
         products = _combined(products, parts)
     picked = Picked(
@@ -149,13 +139,12 @@ def gather(
         indices=indices,
         pick_of=pick_of,
         products=products,
-        n_covariates=n_covariates,
         grouped=parts is not None,
     )
     behind = route.behind
     if behind is None or not n_picks or picked.grouped:
         return picked  # stand-ins are single columns for single columns
-    handed_on = route.moments is behind and not n_covariates
+    handed_on = route.moments is behind
     if handed_on and behind.xx is not None:
         return replace(picked, has_products=True)
     x_rows = _rows(route, selection, indices)
@@ -182,7 +171,7 @@ def _width(part: Part) -> int:
 def _combined(products: PickProducts, parts: list[Part]) -> PickProducts:
     """Go from the columns of each pick to what makes up its space."""
     blocks = [np.eye(len(columns)) if basis is None else basis for columns, basis in parts]
-    T = block_diag(np.eye(products.n_given), *blocks)
+    T = block_diag(*blocks) if blocks else np.empty((0, 0))
     return replace(products, xx=T.T @ products.xx @ T, xy=T.T @ products.xy)
 
 
@@ -245,36 +234,24 @@ def _rows(route: Route, selection: Selection, indices: Array) -> Array | None:
 
 
 def _products(
-    route: Route, selection: Selection, indices: Array, spec: KernelSpec, n_covariates: int
+    route: Route, selection: Selection, indices: Array, spec: KernelSpec
 ) -> PickProducts | None:
-    """Return linear products of covariates, picks and outputs; None where they cost too much."""
+    """Return linear products of picks and outputs; None where they cost too much."""
     linear, behind, k = route.gram.linear, route.behind, len(indices)
     if linear is None or behind is None:
-        return _products_of_rows(route, indices, spec, n_covariates)
+        return _products_of_rows(route, indices, spec)
     own = _own(route, selection, indices, spec)
     if own is None:
         return None
     if linear.n_y == 0 and behind.one_view:
         across = _across(route, selection, indices, spec, linear)
-        if across is None:
-            return None
-        return PickProducts(own, across, linear.xx_diag, 0, linear.eps)
+        return None if across is None else PickProducts(own, across, linear.xx_diag, linear.eps)
     with_y = linear.block(indices).T if k else np.empty((0, linear.n_y))
     if route.loadings is not None:
         live: Array = np.where(route.loadings.any(axis=1), 1.0, 0.0)
-        return PickProducts(own, with_y @ route.loadings.T, live, 0, linear.eps)
-    squares = np.diag(linear.yy) if not behind.one_view else linear.xx_diag
-    return _given_covariates(own, with_y, linear.yy, squares, n_covariates, linear.eps)
-
-
-def _given_covariates(
-    own: Array, with_y: Array, yy: Array, squares: Array, n_covariates: int, eps: float
-) -> PickProducts:
-    """Put the covariates, which are the last references, before the picks."""
-    n = len(squares) - n_covariates
-    across = with_y[:, n:]
-    xx = np.block([[yy[n:, n:], across.T], [across, own]])
-    return PickProducts(xx, np.vstack([yy[n:, :n], with_y[:, :n]]), squares[:n], n_covariates, eps)
+        return PickProducts(own, with_y @ route.loadings.T, live, linear.eps)
+    squares = linear.xx_diag if behind.one_view else np.diag(linear.yy)
+    return PickProducts(own, with_y, squares, linear.eps)
 
 
 def _own(route: Route, selection: Selection, indices: Array, spec: KernelSpec) -> Array | None:
@@ -293,7 +270,11 @@ def _own(route: Route, selection: Selection, indices: Array, spec: KernelSpec) -
         if len(known) >= k - 1:
             return cosines * np.outer(norms, norms)
     made_more = bool(selection.x_rows)
-    if route.rows is None or not (made_more or _is_cheap(route, k * (k + LOOK))):
+    if (
+        route.rows is None
+        or behind.n_covariates
+        or not (made_more or _is_cheap(route, k * (k + LOOK)))
+    ):
         return None
     own = products_among(route.rows, behind, indices)
     if not spec.center:
@@ -315,12 +296,10 @@ def _across(
     return linear.x_rows(indices, None)
 
 
-def _products_of_rows(
-    route: Route, indices: Array, spec: KernelSpec, n_covariates: int
-) -> PickProducts | None:
+def _products_of_rows(route: Route, indices: Array, spec: KernelSpec) -> PickProducts | None:
     """Sum the products of the picks over rows in memory: a callable kernel needs none."""
     rows = route.rows
-    if rows is None or not len(indices):
+    if rows is None or not len(indices) or (rows.one_view and rows.n_covariates):
         return None
     k, outputs = len(indices), rows.X if rows.Y is None else rows.Y
     if not _is_cheap(route, k * (k + outputs.shape[1]) + outputs.shape[1] ** 2):
@@ -329,8 +308,8 @@ def _products_of_rows(
     gram = gram_of(moments_of(some, with_xx=True), spec.center)
     every = np.arange(k)
     assert gram.x_rows is not None
-    own, with_y = gram.x_rows(every, every), gram.block(every).T
-    return _given_covariates(own, with_y, gram.yy, np.diag(gram.yy), n_covariates, gram.eps)
+    own = gram.x_rows(every, every)
+    return PickProducts(own, gram.block(every).T, np.diag(gram.yy), gram.eps)
 
 
 def _is_cheap(route: Route, n_multiplications: int) -> bool:

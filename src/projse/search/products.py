@@ -6,13 +6,14 @@ will be added to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from projse.exceptions import ProductsMissingError
 from projse.kernels.routes import KernelSpec
 from projse.moments.own_products import ONCE
+from projse.moments.partial import partialled
 from projse.moments.sums import AUTO_XX_COLUMNS, Moments
 from projse.search.rounds import Plan
 from projse.search.shortlist import SHORTLIST, shortlist_size
@@ -154,10 +155,7 @@ def reference_columns(of: Rows | Moments, center: bool) -> int:
 
     Centred indicators of all classes add up to zero, so that one of them follows from the others.
     """
-    if isinstance(of, Moments):
-        n_y = 0 if of.one_view else of.n_y
-    else:
-        n_y = 0 if of.Y is None else int(of.Y.shape[1])
+    n_y = 0 if of.one_view else of.n_references
     return n_y - 1 if n_y and center and of.classes is not None else n_y
 
 
@@ -165,11 +163,14 @@ def _directions(first: Moments, n_y: int) -> int:
     """Count the directions of the references in the first rows; n_y where these are too few."""
     if first.yy is None:
         return n_y
-    norms = np.sqrt(np.diag(first.yy))
+    yy = partialled(replace(first, xx=None)).yy
+    if yy is None:
+        return n_y
+    norms = np.sqrt(np.diag(yy))
     alive = norms > 0
     if not alive.any():
         return n_y
-    scaled = first.yy[np.ix_(alive, alive)] / np.outer(norms[alive], norms[alive])
+    scaled = yy[np.ix_(alive, alive)] / np.outer(norms[alive], norms[alive])
     # Those that no rounding can put in doubt.
     rank = int((np.linalg.eigvalsh(scaled) > 1e-4).sum())
-    return n_y if rank >= first.n_samples - 1 else min(rank, n_y)
+    return n_y if rank >= first.n_samples - 1 - first.n_covariates else min(rank, n_y)

@@ -160,13 +160,6 @@ class ReferenceSpace:
         self.values = np.empty(0)
         # Ridge and truncation go by the directions of the references, not those of their basis.
         self.units = plan.spectrum if plan.needs_factor else None
-        if gram.n_covariates:
-            self.conditioning.extend_by_covariates()
-            if plan.needs_factor:
-                self.units = self._units_given_covariates()
-            else:
-                n = gram.n_y - gram.n_covariates
-                self.largest = float(np.linalg.eigvalsh(gram.yy[:n, :n])[-1]) if n else 0.0
 
     def open(self) -> tuple[Deflation, int]:
         """Return the space that is left, for a search, and its dimension."""
@@ -222,13 +215,6 @@ class ReferenceSpace:
         squares = np.diag(self.conditioning.reference())
         return float(squares.sum() if self.units is None else squares @ self.units**2)
 
-    def _units_given_covariates(self) -> Array:
-        """Return what gives the references unit norm once the covariates are taken out of them."""
-        norms = np.diag(self.conditioning.reference())
-        known = norms > 64 * self.gram.eps * self.conditioning.y_amplification() ** 2
-        units: Array = np.where(known, 1 / np.sqrt(np.where(known, norms, 1.0)), 0.0)
-        return units
-
     def _noise(self, F: Array, amplification: Array) -> Array:
         """Root mean square rounding of the coordinates of each candidate."""
         rank, plan = max(len(F), 1), self.plan
@@ -274,7 +260,7 @@ def _select(
     space = search.space
     gram, plan = space.gram, space.plan
     selection.reference_rank = search.rank
-    selection.n_conditioned = space.conditioning.rank
+    selection.n_conditioned = gram.n_conditioned
     wanted = plan.n_features
     if plan.include.size:
         for pick in search.forced(plan.include):

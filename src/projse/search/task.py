@@ -192,8 +192,13 @@ class Task:
         """Which products of the candidates with each other are needed."""
         return ProductsNeeded(self.plan, self.spec, self.n_x, self.is_grouped)
 
-    def complete(self, sum_weights: float, n_rows: int, spectrum: Array | None) -> Plan:
-        """Add to the plan what is only known once the rows were seen."""
+    def complete(
+        self, sum_weights: float, n_rows: int, spectrum: Array | None, n_conditioned: int = 0
+    ) -> Plan:
+        """Add to the plan what is only known once the rows were seen.
+
+        Covariates of dimension ``n_conditioned`` take as many degrees of freedom.
+        """
         plan = self.plan
         if plan.one_view and plan.significance is not None:
             raise ValueError(
@@ -201,12 +206,13 @@ class Task:
                 "have; use a number."
             )
         counted = float(rows_that_count(sum_weights, n_rows))
-        plan = replace(plan, n_rows=counted, dimension=counted - int(self.spec.center))
+        dimension = counted - int(self.spec.center) - n_conditioned
+        plan = replace(plan, n_rows=counted, dimension=dimension)
         if plan.one_view:
             plan = replace(plan, largest_ridge=LARGEST_IN_ONE_VIEW)
         degrees = float("nan")
         if self.spec.is_linear and not plan.one_view:
-            degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center)
+            degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center) - n_conditioned
         if plan.significance is not None and are_no_counts(sum_weights, n_rows):
             raise ValueError(
                 f"sample_weight sums to {sum_weights:.3g} over {n_rows} rows, but the p-values "
@@ -218,21 +224,18 @@ class Task:
             plan = replace(plan, one_view=False)
         return replace(plan, degrees=degrees, spectrum=spectrum)
 
-    def route(
-        self, rows: Rows, *, n_covariates: int = 0, progress: Progress | None = None
-    ) -> Route:
+    def route(self, rows: Rows, *, progress: Progress | None = None) -> Route:
         """Make kernel matrices of rows in memory, of their columns."""
         return from_rows(
             rows,
             self.spec,
             whole_reference=self._needs_whole_reference,
-            solver=self._solver(rows.Y is None),
+            solver=self._solver(rows.one_view),
             with_xx=self.products.are_summed(
-                reference_columns(rows, self.spec.center) - n_covariates,
+                reference_columns(rows, self.spec.center),
                 IN_MEMORY,
                 rows.n_samples,
             ),
-            n_covariates=n_covariates,
             n_jobs=self.n_jobs,
             batch_size=self.batch_size,
             progress=progress,
@@ -268,7 +271,6 @@ class Task:
         self,
         rows: Rows,
         *,
-        n_covariates: int = 0,
         may_be_constant: bool = False,
         keep: bool = False,
         phase: Callable[[str], Progress | None] = lambda name: None,
@@ -279,14 +281,14 @@ class Task:
         selected if they ``may_be_constant``. With ``keep``, what may be asked for later is kept.
         """
         if rows.x_variables is not None and self.encoded is None:
-            options: Any = {"n_covariates": n_covariates, "may_be_constant": may_be_constant}
             bases = bases_of_rows(rows, self.min_frequency)
             task = self.of_columns(rows.x_variables, bases)
-            return task.on_rows(rows, keep=keep, phase=phase, **options)
-        route = self.route(rows, n_covariates=n_covariates, progress=phase("rows"))
+            return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
+        route = self.route(rows, progress=phase("rows"))
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         n_rows = int(np.count_nonzero(w))
-        plan = self.complete(float(w.sum()), n_rows, route.spectrum)
+        n_conditioned = route.gram.n_conditioned
+        plan = self.complete(float(w.sum()), n_rows, route.spectrum, n_conditioned)
         plan = replace(plan, keeps_rows=keep and _makes_rows(route))
         constant = self._constant(route.gram, refuse=not may_be_constant)
         gram = self.by_variables(route.gram)
@@ -296,7 +298,7 @@ class Task:
         doubts = self._doubts(selection, n_rows)
         few = _few_rows(selection, gram)
         parts = self._parts_of(selection)
-        picked = gather(route, selection, plan, self.spec, parts, n_covariates) if keep else None
+        picked = gather(route, selection, plan, self.spec, parts) if keep else None
         return Outcome(selection, plan, route.moments, doubts, n_rows, few, self.variables, picked)
 
     def on_moments(
@@ -334,7 +336,8 @@ class Task:
             moments, self.spec, cross=cross, whole_reference=self._needs_whole_reference
         )
         route = Route(gram, moments, moments)
-        plan = self.complete(moments.sum_weights, moments.n_samples, None)
+        weight, n_rows = moments.sum_weights, moments.n_samples
+        plan = self.complete(weight, n_rows, None, gram.n_conditioned)
         plan = replace(plan, keeps_rows=keep and _makes_rows(route))
         constant = self._constant(gram, refuse=not (provisional or may_be_constant))
         gram = self.by_variables(gram)
@@ -346,7 +349,6 @@ class Task:
         picked = (
             gather(route, selection, plan, self.spec, self._parts_of(selection)) if keep else None
         )
-        n_rows = moments.n_samples
         return Outcome(selection, plan, moments, doubts, n_rows, few, self.variables, picked)
 
     def _parts_of(self, selection: Selection) -> list[Part] | None:
@@ -387,8 +389,10 @@ class Task:
     def _constant(self, gram: FeatureGram, *, refuse: bool) -> bool:
         """Tell whether all candidates or all references are constant; refuse them."""
         kind = "constant" if self.spec.center else "zero"
+        if gram.n_conditioned:
+            kind += ", or explained wholly by the covariates"
         no_x = not gram.alive.any()
-        no_y = not self.plan.one_view and gram.n_y - gram.n_covariates == 0
+        no_y = not self.plan.one_view and gram.n_y == 0
         if no_x and refuse:
             raise ValueError(f"All columns of X are {kind}: there is nothing to select from.")
         if no_y and refuse:

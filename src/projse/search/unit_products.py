@@ -51,7 +51,6 @@ def unit_products(
     moments: Moments,
     candidates: Array,
     include: Array,
-    n_covariates: int = 0,
     like: UnitProducts | None = None,
 ) -> UnitProducts:
     """Condition on variables, and give candidates and outputs unit norm.
@@ -59,16 +58,15 @@ def unit_products(
     Parameters
     ----------
     moments : Moments
-        With products of the candidates; centred.
+        With products of the candidates; centred. Its covariates are conditioned on as well.
     candidates, include : ndarray of int
         Columns of X: to judge, and to condition on.
-    n_covariates : int
-        Columns at the end of Y that are conditioned on as well.
     like : UnitProducts or None
         Take its candidates, outputs and units instead: those of other rows of the same columns.
     """
     assert moments.xx is not None and moments.yy is not None
     rounding = float(moments.eps ** (2 / 3))
+    n_covariates = moments.n_covariates
     n_outputs = len(moments.yy) - n_covariates
     outputs = np.arange(n_outputs) if like is None else like.outputs
     candidates = candidates if like is None else like.columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from projse.exceptions import SourceError
 from projse.sources import files as _files
 from projse.sources.batches import chunk_rows
 from projse.sources.columns import Field
+from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import is_missing
 from projse.sources.parts import Items, Part, Reading
 from projse.sources.rows import Rows, check_weight, make_rows, refuse_non_numeric_columns
@@ -47,7 +48,7 @@ class NpyPart(Part):
         columns = reading.columns
         m = self._matrix().shape[0]
         itemsize = self._matrix().dtype.itemsize
-        size = chunk_rows(len(columns.features), len(columns.targets), itemsize)
+        size = chunk_rows(len(columns.features), len(columns.beside), itemsize)
         for start in range(0, m, size):
             block = self._matrix()[start : start + size]
             weight = None if columns.weight is None else block[:, int(columns.weight)]
@@ -56,12 +57,13 @@ class NpyPart(Part):
             if columns.labels is not None:
                 y, target_type = np.asarray(block[:, int(columns.labels)]), "class"
             X = _pick(block, columns.features)
-            rows = _make(X, y, weight, target_type, reading.missing, self.label)
+            given = _Given(_pick(block, columns.covariates), columns.covariates)
+            rows = _make(X, y, weight, target_type, reading.missing, self.label, given)
             self.done = min(start + size, m) / m
             if rows is not None:
                 rows.feature_names = columns.features
                 if columns.targets:
-                    rows.target_names = columns.targets
+                    rows.target_names = columns.beside
                 yield rows
 
     def _matrix(self) -> Array:
@@ -218,7 +220,22 @@ def _encoded(
         yield rows
 
 
-def _make(X: Any, y: Any, weight: Any, target_type: str, missing: str, where: str) -> Rows | None:
+class _Given(NamedTuple):
+    """Covariates and their names."""
+
+    values: Any = None
+    names: tuple[str, ...] = ()
+
+
+def _make(
+    X: Any,
+    y: Any,
+    weight: Any,
+    target_type: str,
+    missing: str,
+    where: str,
+    covariates: _Given = _Given(),  # noqa: B008 (immutable)
+) -> Rows | None:
     """Turn one batch into rows; None where no row of it counts."""
     try:
         refuse_non_numeric_columns(X)
@@ -233,24 +250,27 @@ def _make(X: Any, y: Any, weight: Any, target_type: str, missing: str, where: st
                 return None
             weight = check_weight(weight, X.shape[0])
         X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
+        Z = covariates.values if covariates.names else None
         if missing == "drop":
-            keep = _complete(X, y)
+            keep = _complete(X, y, Z)
             if not keep.all():
                 if not keep.any():
                     return None
                 X, y = X[keep], None if y is None else _take(y, keep)
                 weight = None if weight is None else weight[keep]
-        return make_rows(X, y, weight, target_type=target_type, feature_names=names, all_rows=False)
+                Z = None if Z is None else Z[keep]
+        options: Any = {"target_type": target_type, "feature_names": names, "all_rows": False}
+        return append_covariates(make_rows(X, y, weight, **options), Z, covariates.names)
     except SourceError:
         raise
     except ValueError as error:
         raise SourceError(f"{where}: {error}") from error
 
 
-def _complete(X: Any, y: Any) -> NDArray[np.bool_]:
+def _complete(*parts: Any) -> NDArray[np.bool_]:
     """Rows without a missing value."""
-    keep = np.ones(X.shape[0], dtype=bool)
-    for values in (X, y):
+    keep = np.ones(parts[0].shape[0], dtype=bool)
+    for values in parts:
         if values is None or sp.issparse(values):
             continue
         array = np.asarray(values)
@@ -271,6 +291,8 @@ def _take(y: Any, keep: NDArray[np.bool_]) -> Any:
 def _pick(block: Array, names: Sequence[str]) -> Array:
     """Columns by number: a view where they stand side by side."""
     places = [int(name) for name in names]
+    if not places:
+        return block[:, :0]
     if places == list(range(places[0], places[-1] + 1)):
         return block[:, places[0] : places[-1] + 1]
     return block[:, places]

@@ -19,6 +19,7 @@ from projse.exceptions import SourceError
 from projse.sources.arrow_columns import coded, common_dtype, numbers
 from projse.sources.blocked_rows import BlockedRows, block_rows, fill
 from projse.sources.columns import Columns, Field
+from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import refuse_continuous
 from projse.sources.rows import Rows
 
@@ -44,9 +45,9 @@ def chunk_shape(fields: Sequence[Field], columns: Columns) -> tuple[int, int]:
     """Return the number of blocks of a chunk, and the rows of a block."""
     types = {f.name: f for f in fields}
     dtypes = [common_dtype([types[name] for name in columns.features])]
-    if columns.targets:
-        dtypes.append(common_dtype([types[name] for name in columns.targets]))
-    n_x, n_y = len(columns.features), len(columns.targets)
+    if columns.beside:
+        dtypes.append(common_dtype([types[name] for name in columns.beside]))
+    n_x, n_y = len(columns.features), len(columns.beside)
     itemsize = max(dtype.itemsize for dtype in dtypes)
     rows = chunk_rows(n_x, n_y, itemsize)
     block = min(block_rows(n_x, n_y, itemsize), rows)
@@ -166,7 +167,7 @@ class _Chunk:
         self.n_blocks, self.block = shape
         self.size = self.n_blocks * self.block
         self.x_dtype = common_dtype([types[name] for name in columns.features])
-        self.y_dtype = common_dtype([types[name] for name in columns.targets])
+        self.y_dtype = common_dtype([types[name] for name in columns.beside])
         self._start()
 
     def _start(self) -> None:
@@ -183,7 +184,7 @@ class _Chunk:
     def add(self, arrays: list[Any], weight: Array | None, start: int) -> int:
         """Take rows from ``start`` on, as many as there is room for; columns as in ``all``."""
         columns = self.columns
-        n_x, n_y = len(columns.features), len(columns.targets)
+        n_x, n_y = len(columns.features), len(columns.beside)
         if self.x is None:
             self.x = self.buffers.take((self.n_blocks, n_x, self.block), self.x_dtype)
             if n_y:
@@ -214,13 +215,18 @@ class _Chunk:
         )
         if self.y is not None:
             rows.Y = BlockedRows(self.y, n)
-            rows.target_names = columns.targets
+            rows.target_names = columns.beside
+            rows.n_covariates = len(columns.covariates)
         if columns.labels is not None:
-            self._sort_by_label(rows)
+            order = self._sort_by_label(rows)
+            if self.y is not None:
+                covariates = BlockedRows(self.y, n)[order]
+                rows = append_covariates(rows, covariates, columns.covariates)
+                self.buffers.free_array(self.y)
         self._start()
         return rows
 
-    def _sort_by_label(self, rows: Rows) -> None:
+    def _sort_by_label(self, rows: Rows) -> Array:
         """Put the rows in the order of their labels: sums over a class then run along memory."""
         import pyarrow as pa
 
@@ -238,6 +244,8 @@ class _Chunk:
         rows.Y = sp.csr_array((np.ones(m), codes[order], indptr), shape=(m, len(classes)))
         rows.classes = classes
         rows.target_names = tuple(str(c) for c in classes)
+        rows.n_covariates = 0
+        return order
 
 
 def weighted(batch: Any, name: str, where: str, missing: str) -> tuple[Any, Array]:

@@ -6,14 +6,15 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
 
 from projse.exceptions import IdentifierWarning, SourceError
-from projse.sources.request import BASES, MISSING, Request
+from projse.sources.covariates import refuse_levels
+from projse.sources.request import BASES, MISSING, Request, plain_values
 from projse.warn import warn_caller
 
 __all__ = ["BASES", "MISSING", "NAMELESS", "Columns", "Field", "Request", "check_same", "choose"]
@@ -57,11 +58,12 @@ class Field:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns to read: candidates, then references or one column of labels.
+    """The columns to read: candidates, then references or one column of labels, then covariates.
 
     ``types`` are those of the candidates and references where rows are encoded, and empty where
     all are plain numbers; ``categorical`` the candidates that are categories whatever they hold;
-    ``mixed`` tells whether the references are encoded too.
+    ``mixed`` tells whether the references are encoded too. The covariates stand behind the targets,
+    with which they share a matrix.
     """
 
     features: tuple[str, ...]
@@ -72,6 +74,7 @@ class Columns:
     types: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     mixed: bool = False
+    covariates: tuple[str, ...] = ()
 
     @property
     def type_of(self) -> dict[str, str]:
@@ -80,18 +83,23 @@ class Columns:
         return dict(zip(names, self.types, strict=True)) if self.types else {}
 
     @property
+    def beside(self) -> tuple[str, ...]:
+        """The columns that are no candidates: targets, then covariates."""
+        return (*self.targets, *self.covariates)
+
+    @property
     def all(self) -> list[str]:
         """Every column once, in the order of reading."""
         extra = [name for name in (self.labels, self.weight) if name is not None]
-        return [*self.features, *self.targets, *extra]
+        return [*self.features, *self.beside, *extra]
 
     def without_references(self) -> Columns:
-        """Leave out targets and labels."""
+        """Leave out targets, labels and covariates."""
         return Columns(self.features, weight=self.weight)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return plain_values(self)
 
     @classmethod
     def from_dict(cls, plain: dict[str, Any]) -> Columns:
@@ -142,7 +150,9 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
     if request.weight is not None and not by_name[request.weight].numeric:
         raise SourceError(f"{where}: weight {_typed([by_name[request.weight]])} is not a number.")
 
-    features = _features(by_name, request, {*targets, labels, request.weight}, where)
+    covariates = _covariates(by_name, request, {*targets, labels, request.weight}, where)
+    taken = {*targets, *covariates, labels, request.weight}
+    features = _features(by_name, request, taken, where)
     categorical = _categorical(features, request.categorical, where)
     gaps = request.missing in ("indicator", "mean")
     mixed = bool(targets) and (gaps or not all(by_name[name].plain for name in targets))
@@ -157,6 +167,7 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
         types=tuple(by_name[name].type for name in (*features, *targets)) if encoded else (),
         categorical=tuple(categorical),
         mixed=mixed,
+        covariates=tuple(covariates),
     )
 
 
@@ -185,6 +196,21 @@ def _categorical(
     return [name for name in features if name in found]
 
 
+def _covariates(
+    by_name: dict[str, Field], request: Request, taken: set[str | None], where: str
+) -> list[str]:
+    covariates = _match(by_name, request.covariates, "covariates", where)
+    clash = [name for name in covariates if name in taken]
+    if clash:
+        raise SourceError(
+            f"{where}: {_listed(clash)} cannot be a covariate and a target or weight at once."
+        )
+    bad = [by_name[name] for name in covariates if not by_name[name].numeric]
+    if bad:
+        refuse_levels(_typed(bad), where)
+    return covariates
+
+
 def _features(
     by_name: dict[str, Field], request: Request, taken: set[str | None], where: str
 ) -> list[str]:
@@ -195,7 +221,8 @@ def _features(
         clash = [name for name in request.features if name in taken]
         if clash:
             raise SourceError(
-                f"{where}: {_listed(clash)} cannot be a feature and a target or weight at once."
+                f"{where}: {_listed(clash)} cannot be a feature and a target, covariate or weight "
+                "at once."
             )
     left_out = set(_match(by_name, request.exclude, "exclude", where))
     features = [name for name in features if name not in taken and name not in left_out]
@@ -259,7 +286,7 @@ def check_same(columns: Columns, fields: Sequence[Field], request: Request, wher
 
 def _check_numbers(columns: Columns, by_name: dict[str, Field], where: str) -> None:
     """Refuse what is no number in a table whose like held numbers only."""
-    names = (*columns.features, *columns.targets)
+    names = (*columns.features, *columns.beside)
     bad = [by_name[name] for name in names if not by_name[name].numeric]
     if bad:
         raise SourceError(

@@ -26,6 +26,7 @@ class Request:
     target_type: str = "auto"
     missing: str = "refuse"
     numeric_only: bool = False
+    covariates: tuple[str, ...] = ()
     categorical: tuple[str | int | bool, ...] = ()
     basis: str = "linear"
 
@@ -40,6 +41,7 @@ class Request:
         target_type: str = "auto",
         missing: str = "refuse",
         numeric_only: bool = False,
+        covariates: Any = None,
         categorical_features: Any = "from_dtype",
         basis: str = "linear",
     ) -> Request:
@@ -68,6 +70,7 @@ class Request:
             target_type=target_type,
             missing=missing,
             numeric_only=bool(numeric_only),
+            covariates=_patterns("covariates", covariates),
             categorical=_declared(categorical_features),
             basis=basis,
         )
@@ -75,9 +78,8 @@ class Request:
     @property
     def names_columns(self) -> bool:
         """Whether any column is asked for by name."""
-        return bool(
-            self.targets or self.features or self.exclude or self.weight or self.class_target
-        )
+        patterns = (self.targets, self.features, self.exclude, self.covariates)
+        return any(patterns) or bool(self.weight or self.class_target)
 
     @property
     def encodes(self) -> bool:
@@ -87,7 +89,15 @@ class Request:
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        return {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self).items()}
+        return plain_values(self)
+
+
+def plain_values(values: Any) -> dict[str, Any]:
+    """Return plain values for JSON; without covariates, as states of before they had them."""
+    plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(values).items()}
+    if not plain["covariates"]:
+        del plain["covariates"]
+    return plain
 
 
 def _declared(given: Any) -> tuple[str | int | bool, ...]:

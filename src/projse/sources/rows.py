@@ -23,6 +23,8 @@ class Rows:
     X is a dense array of any real dtype and order, never copied here, or CSR. Y is dense or CSR.
     Of an encoded table, ``x_variables`` and ``y_variables`` tell what the columns are, and
     ``encoding`` how they were made.
+    The last ``n_covariates`` columns of Y are covariates; ``classes`` and ``one_view`` are about
+    the columns before them.
     """
 
     X: Any
@@ -34,11 +36,45 @@ class Rows:
     x_variables: Variables | None = None
     y_variables: Variables | None = None
     encoding: dict[str, Any] | None = None
+    n_covariates: int = 0
 
     @property
     def n_samples(self) -> int:
         """Number of rows."""
         return int(self.X.shape[0])
+
+    @property
+    def n_references(self) -> int:
+        """Number of reference columns, without covariates."""
+        return 0 if self.Y is None else int(self.Y.shape[1]) - self.n_covariates
+
+    @property
+    def one_view(self) -> bool:
+        """Whether the references are the candidates themselves."""
+        return self.Y is None or (self.n_covariates > 0 and not self.n_references)
+
+    @property
+    def references(self) -> Any:
+        """The references without covariates; None for one view."""
+        if self.one_view:
+            return None
+        return self.Y[:, : self.n_references] if self.n_covariates else self.Y
+
+    @property
+    def covariates(self) -> Array | None:
+        """The covariates alone, dense and in float64; None where there are none."""
+        if not self.n_covariates:
+            return None
+        Z = self.Y[:, self.n_references :]
+        return np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
+
+    @property
+    def y_titles(self) -> tuple[str, ...] | None:
+        """Names of the columns of Y: references, and covariates behind them."""
+        if self.y_variables is None:
+            return self.target_names
+        given = (self.target_names or ())[self.n_references :] if self.n_covariates else ()
+        return (*self.y_variables.titles, *given)
 
     @property
     def is_sparse(self) -> bool:
@@ -49,7 +85,7 @@ class Rows:
     def y(self) -> Any:
         """The references as a user would pass them: class labels, or columns."""
         if self.classes is None:
-            return self.Y
+            return self.references
         # Categories may be any numbers; as labels they would be refused.
         classes = self.classes.astype(str) if self.classes.dtype.kind == "f" else self.classes
         return classes[self.class_codes()]
@@ -61,8 +97,8 @@ class Rows:
         """
         if self.classes is None:
             return None
-        codes = np.zeros(self.n_samples, dtype=np.intp)
-        codes[np.diff(self.Y.indptr) > 0] = self.Y.indices
+        codes, indicators = np.zeros(self.n_samples, dtype=np.intp), self.references
+        codes[np.diff(indicators.indptr) > 0] = indicators.indices
         return codes
 
     def counted(self) -> Rows:

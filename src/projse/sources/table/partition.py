@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from narwhals import selectors
 from numpy.typing import NDArray
 
+from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, check_weight, make_rows
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
@@ -20,8 +21,8 @@ from projse.sources.table.kinds import needs_encoding
 
 Array = NDArray[Any]
 
-Piece = tuple[Any, Any, Any]
-"""Candidates, references and weights of some rows: tables, arrays, or None."""
+Piece = tuple[Any, Any, Any, Any]
+"""Candidates, references, weights and covariates of some rows: tables, arrays, or None."""
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class LookOptions:
         self, piece: Piece, target_type: str, names: tuple[str, ...] | None
     ) -> TableEncoding | None:
         """Plan how to encode rows like the first ones; None where they are plain numbers."""
-        X, Y, _ = piece
+        X, Y, *_ = piece
         mixed = target_type == "auto" and _mixes(Y)
         if not (self.forced or mixed or (is_table(X) and needs_encoding(Frame.of(X)))):
             return None
-        X, Y, weight = complete(piece, self.missing)
+        X, Y, weight, *_ = complete(piece, self.missing)
         x = TableEncoder.look(
             X,
             categorical_features=self.categorical_features,
@@ -68,13 +69,15 @@ class LookOptions:
 
 def complete(piece: Piece, missing: str) -> Piece:
     """Leave out rows of weight 0 and, with "drop", rows that have a gap."""
-    X, Y, weight = piece
+    X, Y, weight, Z = piece
     n = X.shape[0]
     keep = np.ones(n, dtype=bool)
     if missing == "drop":
         keep &= ~gaps_in(X)
         if Y is not None:
             keep &= ~gaps_in(Y, "y")
+        if Z is not None:
+            keep &= ~gaps_in(Z, "covariates")
         if weight is not None and not np.isscalar(weight):
             keep &= ~gaps_in(np.asarray(weight))
             weight = np.where(keep, np.asarray(weight), 0.0)
@@ -83,15 +86,21 @@ def complete(piece: Piece, missing: str) -> Piece:
     if weight is not None:
         keep &= weight > 0
     if keep.all() or not keep.any():
-        return (X, Y, weight) if keep.all() else (np.empty((0, 0)), None, None)
+        return (X, Y, weight, Z) if keep.all() else (np.empty((0, 0)), None, None, None)
     return (
         Frame.of(X).take(keep),
         None if Y is None else _taken(Y, keep),
         None if weight is None else check_weight(weight[keep], int(keep.sum())),
+        None if Z is None else _taken(Z, keep),
     )
 
 
-def encoded_piece(piece: Piece, encoding: TableEncoding, target_type: str) -> Rows | None:
+def encoded_piece(
+    piece: Piece,
+    encoding: TableEncoding,
+    target_type: str,
+    covariate_names: tuple[str, ...] | None = None,
+) -> Rows | None:
     """Encode some rows by a plan; None where none of them counts.
 
     Parameters
@@ -100,8 +109,10 @@ def encoded_piece(piece: Piece, encoding: TableEncoding, target_type: str) -> Ro
     encoding : TableEncoding
     target_type : {"auto", "continuous", "class"}
         How to read references that the plan does not tell of.
+    covariate_names : tuple of str or None
+        Of covariates that are numbers without names.
     """
-    X, Y, weight = complete(piece, encoding.x.missing)
+    X, Y, weight, Z = complete(piece, encoding.x.missing)
     n = X.shape[0]
     if not n:
         return None
@@ -110,6 +121,7 @@ def encoded_piece(piece: Piece, encoding: TableEncoding, target_type: str) -> Ro
         rows.Y, rows.y_variables = encoding.y.encode(Y)
     elif Y is not None:
         rows = make_rows(rows.X, Y, weight, target_type=target_type)
+    rows = append_covariates(rows, Z, covariate_names)
     rows.X, rows.x_variables = encoding.x.encode(X)
     rows.encoding = encoding.to_dict()
     return rows
