@@ -47,7 +47,8 @@ def _rates(settings: list[Setting], found: dict[tuple[str, str], Array], which: 
     lines = []
     for s in settings:
         line: list[Any] = [s.name, s.text, s.n_real]
-        fewer = {len(f) for (name, _), f in found.items() if name == s.name and len(f) < most}
+        here = [found[s.name, name] for name in columns if (s.name, name) in found]
+        fewer = [len(f) for f in here if len(f) < most]
         if fewer:
             line[0] += f" ({min(fewer)} sets)"
         for name in columns:
