@@ -24,8 +24,8 @@ def tables(results: list[dict[str, Any]]) -> str:
     exact = [s for s in SETTINGS.values() if s.exact]
     other = [s for s in SETTINGS.values() if not s.exact]
     parts = [
-        f"Means of {n_sets} data sets a setting; one standard error of the mean is at most 0.022 (of the "
-        "statistics, of fewer sets, 0.05). "
+        f"Means of {n_sets} data sets a setting; one standard error of the mean is at most 0.022 "
+        "(of the statistics, of fewer sets, 0.05). "
         "Sizes are rows × candidates × outputs.",
         "**Share of false discoveries** where the guarantee is exact, asked for at most 0.05, 0.1 "
         "and 0.2:",
