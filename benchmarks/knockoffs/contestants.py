@@ -120,7 +120,14 @@ CONTESTANTS: dict[str, Contestant] = {
     "score": partial(twins, draws=1, statistic="score"),
     "order": partial(twins, draws=1, statistic="order"),
 }
-STATISTICS_ON = ("one output", "five outputs", "neighbours 0.5", "neighbours 0.9", "blocks 0.7")
+STATISTICS_ON = (
+    "one output",
+    "five outputs",
+    "outputs correlated",
+    "neighbours 0.5",
+    "neighbours 0.9",
+    "blocks 0.7",
+)
 """Settings on which statistics are compared."""
 
 
