@@ -1055,10 +1055,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("missing", "basis"),
-    [WAYS[0], *(pytest.param(*way, marks=pytest.mark.slow) for way in WAYS[1:])],
-)
+@pytest.mark.parametrize(("missing", "basis"), WAYS)
 def test_tables_are_encoded_by_the_workers_as_in_memory(seed, missing, basis):
     table = patients(seed, 200)
     X, y = table.drop(columns=PATIENT_TARGETS), table[PATIENT_TARGETS]

@@ -183,6 +183,22 @@ def test_moments_of_other_plans_do_not_add_up(seed):
         first + second
 
 
+def test_an_update_encodes_rows_as_those_before(seed):
+    frame = patients(seed)
+    options = {"targets": TARGETS, "missing": "indicator"}
+    first = moments_from(frame.iloc[:150], **options)
+    plan = first.encoding
+    rest = frame.iloc[150:]
+    first.update(rest.drop(columns=TARGETS), rest[TARGETS])
+    whole = moments_from(frame, **options)
+    assert first.encoding == plan
+    assert first.x_variables.columns == tuple(sorted(whole.x_variables.columns))
+    place = [whole.x_variables.columns.index(c) for c in first.x_variables.columns]
+    level = [c.kind in ("level", "gap") for c in first.x_variables.columns]
+    np.testing.assert_allclose(first.x_mean[level], whole.x_mean[place][level], atol=1e-12)
+    assert first.n_samples == len(frame)
+
+
 PLANS = {
     "another kind": lambda plan: plan["x"]["plans"][0].update(kind="evil"),
     "fill that is no number": lambda plan: plan["x"]["plans"][0].update(fill="x"),

@@ -108,8 +108,8 @@ class DiscoveryFit(RowSelector):
         if selector.groups is None:
             return selector
         task = Task.of(selector, self.n_features_in_, self._feature_names())
-        include, _ = task.columns_of(task.plan.include)
-        exclude, _ = task.columns_of(task.plan.exclude)
+        include, _ = task.columns_of(task.plan.include.tolist())
+        exclude, _ = task.columns_of(task.plan.exclude.tolist())
         named = {"include": include.tolist() or None, "exclude": exclude.tolist() or None}
         return selector.set_params(groups=None, **named)
 

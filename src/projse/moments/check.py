@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.moments.check_variables import check_variables
-from projse.moments.encoding import check_encoding
+from projse.moments.encoding import check_encoding, short
 from projse.moments.extremes import check_extremes
 from projse.moments.partial import check_counts
 from projse.sources.rows import SMALLEST_SQUARES
@@ -90,11 +90,11 @@ def _check_numbers(moments: Moments) -> None:
     n: Any = moments.n_samples
     w, eps = moments.sum_weights, moments.eps
     if not isinstance(n, int | np.integer) or not 0 <= n < 1 << 63:
-        raise ValueError(f"n_samples={_short(n)} is no number of rows")
+        raise ValueError(f"n_samples={short(n)} is no number of rows")
     if not _is_finite(w) or w < 0 or (w == 0) != (n == 0):
-        raise ValueError(f"sum_weights={_short(w)} is no weight of {n} rows")
+        raise ValueError(f"sum_weights={short(w)} is no weight of {n} rows")
     if not _is_finite(eps) or not 1e-16 <= eps <= 1e-6:
-        raise ValueError(f"eps={_short(eps)} is neither float64's roundoff nor float32's")
+        raise ValueError(f"eps={short(eps)} is neither float64's roundoff nor float32's")
     check_counts(moments)
 
 
@@ -343,11 +343,3 @@ def _is_finite(value: Any) -> bool:
         return isinstance(value, Real) and bool(np.isfinite(float(value)))
     except OverflowError:
         return False
-
-
-def _short(value: Any) -> str:
-    try:
-        text = repr(value)
-    except ValueError:  # Python writes out no integers of thousands of digits
-        return "a number of thousands of digits"
-    return text if len(text) <= 40 else text[:37] + "..."

@@ -47,7 +47,7 @@ def difference(a: Any, b: Any, place: str = "") -> str:
         return ""
     if isinstance(a, bool) == isinstance(b, bool) and a == b:
         return ""
-    return f"{place} is {_short(a)} in the first and {_short(b)} in the second"
+    return f"{place} is {short(a)} in the first and {short(b)} in the second"
 
 
 def check_encoding(encoding: Any) -> None:
@@ -78,6 +78,10 @@ def _check_plain(value: Any, depth: int) -> None:
         _check_plain(item, depth + 1)
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+def short(value: Any, most: int = 40) -> str:
+    """Write a value for a message, in up to so many characters."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes out no integers of thousands of digits
+        return "a number of thousands of digits"
+    return text if len(text) <= most else text[: most - 3] + "..."

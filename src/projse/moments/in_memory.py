@@ -65,6 +65,25 @@ def moments_of(
     )
 
 
+def moments_of_table(
+    X: Any,
+    Y: Any,
+    sample_weight: Any,
+    encoding: dict[str, Any],
+    *,
+    target_type: str = "auto",
+    **options: Any,
+) -> Moments:
+    """Sum over the rows of a table, encoded by a plan that moments carry."""
+    from projse.sources.table.encoding import TableEncoding
+    from projse.sources.table.partition import encoded_piece
+
+    rows = encoded_piece((X, Y, sample_weight), TableEncoding.from_dict(encoding), target_type)
+    if rows is None:
+        raise ValueError("missing='drop' leaves no row of these: every row has a gap.")
+    return moments_of(rows, **options)
+
+
 def _is_huge(rows: Rows) -> bool:
     """Whether products of candidates and references are kept sparse."""
     return sp.issparse(rows.Y) and rows.X.shape[1] * rows.Y.shape[1] > SPARSE_YX_ELEMENTS

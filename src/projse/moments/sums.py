@@ -201,11 +201,18 @@ class Moments:
     def update(self, X: Any, Y: Any = None, sample_weight: Any = None, **options: Any) -> Moments:
         """Add more rows in place, and return self.
 
-        The arguments are those of :meth:`from_arrays`; the columns must be those of before.
+        The arguments are those of :meth:`from_arrays`; the columns must be those of before. Rows
+        of a table are encoded as the rows before them were.
         """
         options.setdefault("with_xx", self.xx is not None)
         options.setdefault("target_type", "continuous" if self.classes is None else "class")
-        total = self + type(self).from_arrays(X, Y, sample_weight, **options)
+        if self.encoding is None:
+            more = type(self).from_arrays(X, Y, sample_weight, **options)
+        else:
+            from projse.moments.in_memory import moments_of_table
+
+            more = moments_of_table(X, Y, sample_weight, self.encoding, **options)
+        total = self + more
         for field in fields(self):
             setattr(self, field.name, getattr(total, field.name))
         return self

@@ -120,13 +120,14 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
         types = {field.name: field for field in part.fields() or ()}
 
         def take(batch: Any, where: str = part.label, types: dict[str, Field] = types) -> Any:
+            batch = understood(batch)
             if columns.weight is not None:
                 batch, _ = weighted(batch, columns.weight, where, missing)
             if missing == "drop":
                 batch, _ = without_missing(batch, None, columns.all, types)
             return batch.select([*names, *weights])
 
-        table = understood(part.head(reading, left, take))
+        table = part.head(reading, left, take)
         if tables:
             try:
                 table = table.cast(tables[0].schema)
@@ -141,32 +142,31 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
     return table.select(names), weight
 
 
-def understood(table: Any) -> Any:
+def understood(batch: Any) -> Any:
     """Turn types that few know (run ends, extensions, half floats, views) into their plain like."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     t = pa.types
-    for place, field in enumerate(table.schema):
-        column = table.column(place)
+    arrays = batch.columns
+    for place, array in enumerate(arrays):
         while True:
-            if t.is_run_end_encoded(column.type):
-                chunks = [pc.run_end_decode(chunk) for chunk in column.chunks]
-                column = pa.chunked_array(chunks, type=column.type.value_type)
-            elif isinstance(column.type, pa.BaseExtensionType):
-                chunks = [chunk.storage for chunk in column.chunks]
-                column = pa.chunked_array(chunks, type=column.type.storage_type)
-            elif t.is_float16(column.type):
-                column = column.cast(pa.float32())
-            elif t.is_decimal(column.type):
-                column = column.cast(pa.float64())
-            elif getattr(t, "is_string_view", t.is_null)(column.type):
-                column = column.cast(pa.large_string())
+            if t.is_run_end_encoded(array.type):
+                array = pc.run_end_decode(array)
+            elif isinstance(array, pa.ExtensionArray):
+                array = array.storage
+            elif t.is_float16(array.type):
+                array = array.cast(pa.float32())
+            elif t.is_decimal(array.type):
+                array = array.cast(pa.float64())
+            elif getattr(t, "is_string_view", t.is_null)(array.type):
+                array = array.cast(pa.large_string())
             else:
                 break
-        if column.type != field.type:
-            table = table.set_column(place, field.name, column)
-    return table
+        arrays[place] = array
+    if [array.type for array in arrays] == batch.schema.types:
+        return batch
+    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
 
 
 def encoded_rows(
@@ -193,7 +193,7 @@ def encoded_rows(
     plain = encoding.to_dict()
     for table, weight in _joined(_counted(batches, columns, missing, where), size):
         try:
-            rows = _encoded(understood(table), weight, columns, encoding, missing)
+            rows = _encoded(table, weight, columns, encoding, missing)
         except ValueError as error:
             hint = " (--missing on the command line)" if "missing='drop'" in str(error) else ""
             raise SourceError(f"{where}: {error}{hint}") from error
@@ -206,7 +206,7 @@ def _counted(
     batches: Iterable[Any], columns: Columns, missing: str, where: str
 ) -> Iterator[Weighted]:
     for batch in batches:
-        weight = None
+        batch, weight = understood(batch), None
         if columns.weight is not None:
             batch, weight = weighted(batch, columns.weight, where, missing)
         yield batch, weight
