@@ -78,7 +78,8 @@ def moments_of_table(
     from projse.sources.table.encoding import TableEncoding
     from projse.sources.table.partition import encoded_piece
 
-    rows = encoded_piece((X, Y, sample_weight), TableEncoding.from_dict(encoding), target_type)
+    piece = (X, Y, sample_weight, None)
+    rows = encoded_piece(piece, TableEncoding.from_dict(encoding), target_type)
     if rows is None:
         raise ValueError("missing='drop' leaves no row of these: every row has a gap.")
     return moments_of(rows, **options)
