@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from honest_groups import adjusted
 from mixed_tables import LINEAR, NOISE, REAL, planted_table
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -35,19 +36,14 @@ def orthonormal(columns: np.ndarray) -> np.ndarray:
     return U[:, s > 1e-8 * max(s.max(initial=0), 1e-300)]
 
 
-def honest_first_scores(spaces: list[np.ndarray], Y: np.ndarray) -> np.ndarray:
-    """Scores of subspaces of rows, adjusted for chance, without ridges."""
-    m, out = len(Y) - 1, []
+def honest_first_scores(
+    spaces: list[np.ndarray], Y: np.ndarray, n: int | None = None
+) -> np.ndarray:
+    """Scores of subspaces of rows among n variables, without ridges."""
     Q_y = orthonormal(Y)
-    r = Q_y.shape[1]
-    for space in spaces:
-        Q = orthonormal(space)
-        d = Q.shape[1]
-        total = np.sum((Q_y.T @ Q) ** 2)
-        chance, most = d * r / m, min(r, d)
-        share = (total - chance) / (most - chance) if most > chance else 0.0
-        out.append(total if d == 1 else np.clip(r / m + share * (1 - r / m), 0, 1))
-    return np.array(out)
+    ones, m, n = np.ones(Q_y.shape[1]), len(Y) - 1, n or len(spaces)
+    Qs = [orthonormal(space) for space in spaces]
+    return np.array([adjusted(np.sum((Q_y.T @ Q) ** 2), Q.shape[1], ones, m, n) for Q in Qs])
 
 
 def spaces_by_hand(frame: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -70,7 +66,7 @@ def test_scores_are_those_of_dense_columns_and_projectors(seed: int) -> None:
     X, Y = planted_table(seed, 400)
     numbers = np.column_stack([Y[["y1", "y2", "y3"]], Y["y4"] == "hi"])
     spaces = spaces_by_hand(X)
-    honest = honest_first_scores(list(spaces.values()), numbers)
+    honest = honest_first_scores(list(spaces.values()), numbers, 1)
     found = np.array(
         [
             ProjSe(1, missing="indicator", min_frequency=1, include=[], **PAPER)
@@ -81,7 +77,7 @@ def test_scores_are_those_of_dense_columns_and_projectors(seed: int) -> None:
     )
     np.testing.assert_allclose(found, honest, atol=1e-8)
     whole = ProjSe(1, missing="indicator", min_frequency=1, **PAPER).fit(X, Y)
-    assert whole.selected_[0] == np.argmax(honest)
+    assert whole.selected_[0] == np.argmax(honest_first_scores(list(spaces.values()), numbers))
 
 
 def test_all_kinds_of_frames_give_the_same_picks(seed: int) -> None:
@@ -247,7 +243,9 @@ def test_groups_hold_columns_of_tables(seed: int) -> None:
     spaces = spaces_by_hand(X)
     group = np.column_stack([spaces["factor"], spaces["a"]])
     assert fitted.variable_names_[fitted.selected_].tolist() == ["both"]
-    assert fitted.scores_[0] == pytest.approx(honest_first_scores([group], numbers)[0])
+    assert fitted.scores_[0] == pytest.approx(
+        honest_first_scores([group], numbers, len(fitted.variable_names_))[0]
+    )
     assert fitted.get_feature_names_out().tolist() == ["a", "factor"]
 
 
