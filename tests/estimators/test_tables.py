@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse as sp
+from honest_groups import adjusted
 from mixed_tables import LINEAR, NOISE, REAL, planted_table
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
@@ -35,8 +36,10 @@ def orthonormal(columns: np.ndarray) -> np.ndarray:
     return U[:, s > 1e-8 * max(s.max(initial=0), 1e-300)]
 
 
-def honest_first_scores(spaces: list[np.ndarray], Y: np.ndarray) -> np.ndarray:
-    """Scores of subspaces of rows, adjusted for chance, without ridges."""
+def honest_first_scores(
+    spaces: list[np.ndarray], Y: np.ndarray, n_variables: int = 1
+) -> np.ndarray:
+    """Scores of subspaces of rows, against the best of n variables by chance, without ridges."""
     m, out = len(Y) - 1, []
     Q_y = orthonormal(Y)
     r = Q_y.shape[1]
@@ -44,9 +47,7 @@ def honest_first_scores(spaces: list[np.ndarray], Y: np.ndarray) -> np.ndarray:
         Q = orthonormal(space)
         d = Q.shape[1]
         total = np.sum((Q_y.T @ Q) ** 2)
-        chance, most = d * r / m, min(r, d)
-        share = (total - chance) / (most - chance) if most > chance else 0.0
-        out.append(total if d == 1 else np.clip(r / m + share * (1 - r / m), 0, 1))
+        out.append(np.clip(adjusted(total, d, np.ones(r), m, n_variables), 0, 1))
     return np.array(out)
 
 
@@ -247,7 +248,8 @@ def test_groups_hold_columns_of_tables(seed: int) -> None:
     spaces = spaces_by_hand(X)
     group = np.column_stack([spaces["factor"], spaces["a"]])
     assert fitted.variable_names_[fitted.selected_].tolist() == ["both"]
-    assert fitted.scores_[0] == pytest.approx(honest_first_scores([group], numbers)[0])
+    n = len(fitted.variable_names_)
+    assert fitted.scores_[0] == pytest.approx(honest_first_scores([group], numbers, n)[0])
     assert fitted.get_feature_names_out().tolist() == ["a", "factor"]
 
 
