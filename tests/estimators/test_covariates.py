@@ -199,10 +199,27 @@ def test_categories_know_their_levels_in_every_batch(seed):
         selector.partial_fit(X[rows], Y[rows], covariates=site[rows])
     check(selector, want)
     assert selector.moments_.target_names[3:] == ("site=a", "site=b", "site=c", "site=d")
-    frame = pd.DataFrame({"site": words})
-    selector = ProjSe(4).partial_fit(X[:70], Y[:70], covariates=frame[:70])
-    with pytest.raises(ValueError, match=r"'site=a', 'site=c'.*categorical dtype"):
-        selector.partial_fit(X[70:], Y[70:], covariates=frame[70:])
+
+
+def test_levels_of_batches_add_up(seed):
+    X, Y, Z = confounded(seed)
+    frame = pd.DataFrame({"site": np.repeat(["b", "c", "a"], 40), "age": Z[:, 0]})
+    want = ProjSe(4).fit(X, Y, covariates=frame)
+    for order in ((0, 1), (1, 0)):
+        selector = ProjSe(4)
+        for part in order:
+            rows = (slice(0, 70), slice(70, 120))[part]
+            selector.partial_fit(X[rows], Y[rows], covariates=frame[rows])
+        check(selector, want)
+        names = selector.moments_.target_names
+        assert names[3:] == ("site=a", "site=b", "site=c", "age")
+        assert selector.moments_.n_covariates == 4
+    with pytest.raises(ValueError, match="different variables: 'site' and 'place'"):
+        selector.partial_fit(X, Y, covariates=frame.rename(columns={"site": "place"}))
+    many = pd.DataFrame({"site": np.arange(1200).astype(str), "age": 0.0})
+    selector.partial_fit(np.tile(X, (5, 1)), np.tile(Y, (5, 1)), covariates=many[:600])
+    with pytest.raises(ValueError, match=r"'site' has more than 1000 levels.*identifier"):
+        selector.partial_fit(np.tile(X, (5, 1)), np.tile(Y, (5, 1)), covariates=many[600:])
 
 
 # What covariates are for
@@ -435,10 +452,11 @@ def test_permutation_pvalues_hold_their_level(seed):
 def test_covariates_of_files_are_checked(seed, tmp_path):
     X, Y, Z = confounded(seed)
     t = table(X, Y, Z, np.array(["a", "b"] * 60))
+    t = t.append_column("list", pa.array([[1.0]] * 120))
     pq.write_table(t, tmp_path / "a.parquet")
     path = tmp_path / "a.parquet"
     for names, words in (
-        ("label", r"'label' \(string\).*levels are not known"),
+        ("list", r"covariates that are no numbers, categories or dates: 'list' \(list"),
         (["z0", "nope"], "no column 'nope' .covariates"),
         (["y0"], "'y0' cannot be a covariate and a target"),
     ):

@@ -37,13 +37,18 @@ def orthonormal(columns: np.ndarray) -> np.ndarray:
 
 
 def honest_first_scores(
-    spaces: list[np.ndarray], Y: np.ndarray, n: int | None = None
+    spaces: list[np.ndarray], Y: np.ndarray, n_variables: int = 1
 ) -> np.ndarray:
-    """Scores of subspaces of rows among n variables, without ridges."""
+    """Scores of subspaces of rows, against the best of n variables by chance, without ridges."""
+    m, out = len(Y) - 1, []
     Q_y = orthonormal(Y)
-    ones, m, n = np.ones(Q_y.shape[1]), len(Y) - 1, n or len(spaces)
-    Qs = [orthonormal(space) for space in spaces]
-    return np.array([adjusted(np.sum((Q_y.T @ Q) ** 2), Q.shape[1], ones, m, n) for Q in Qs])
+    r = Q_y.shape[1]
+    for space in spaces:
+        Q = orthonormal(space)
+        d = Q.shape[1]
+        total = np.sum((Q_y.T @ Q) ** 2)
+        out.append(np.clip(adjusted(total, d, np.ones(r), m, n_variables), 0, 1))
+    return np.array(out)
 
 
 def spaces_by_hand(frame: pd.DataFrame) -> dict[str, np.ndarray]:
@@ -66,7 +71,7 @@ def test_scores_are_those_of_dense_columns_and_projectors(seed: int) -> None:
     X, Y = planted_table(seed, 400)
     numbers = np.column_stack([Y[["y1", "y2", "y3"]], Y["y4"] == "hi"])
     spaces = spaces_by_hand(X)
-    honest = honest_first_scores(list(spaces.values()), numbers, 1)
+    honest = honest_first_scores(list(spaces.values()), numbers)
     found = np.array(
         [
             ProjSe(1, missing="indicator", min_frequency=1, include=[], **PAPER)
@@ -77,7 +82,8 @@ def test_scores_are_those_of_dense_columns_and_projectors(seed: int) -> None:
     )
     np.testing.assert_allclose(found, honest, atol=1e-8)
     whole = ProjSe(1, missing="indicator", min_frequency=1, **PAPER).fit(X, Y)
-    assert whole.selected_[0] == np.argmax(honest_first_scores(list(spaces.values()), numbers))
+    honest = honest_first_scores(list(spaces.values()), numbers, len(spaces))
+    assert whole.selected_[0] == np.argmax(honest)
 
 
 def test_all_kinds_of_frames_give_the_same_picks(seed: int) -> None:
@@ -243,9 +249,8 @@ def test_groups_hold_columns_of_tables(seed: int) -> None:
     spaces = spaces_by_hand(X)
     group = np.column_stack([spaces["factor"], spaces["a"]])
     assert fitted.variable_names_[fitted.selected_].tolist() == ["both"]
-    assert fitted.scores_[0] == pytest.approx(
-        honest_first_scores([group], numbers, len(fitted.variable_names_))[0]
-    )
+    n = len(fitted.variable_names_)
+    assert fitted.scores_[0] == pytest.approx(honest_first_scores([group], numbers, n)[0])
     assert fitted.get_feature_names_out().tolist() == ["a", "factor"]
 
 

@@ -18,10 +18,11 @@ from projse.engines.dask_collections import (
     describe,
     first_rows,
     fits,
+    holds_dates,
     holds_more_than_numbers,
     is_float,
     is_frame,
-    numeric_covariates,
+    named_covariates,
     one_block_wide,
     row_chunks,
 )
@@ -36,7 +37,6 @@ T = TypeVar("T")
 class DaskRows:
     """Matching collections of candidates, references (None: one view), weights and covariates.
 
-    Covariates are numbers by now: categories have become an indicator a level.
     All have as many partitions; whether these are of the same length, where Dask does not know
     it, is seen in the pass. Names and widths are kept apart, as cutting frames anew loses them.
     """
@@ -73,7 +73,7 @@ class DaskRows:
                 raise ValueError("Sample weights must be 1D; pass one weight a row.")
             layout = replace(layout, weight_name=names[0] if names else None)
         if covariates is not None:
-            covariates, names = numeric_covariates(covariates)
+            covariates, names = named_covariates(covariates)
             layout = replace(layout, covariate_names=names)
         X, Y = one_block_wide(X, "X"), one_block_wide(Y, "y")
         covariates = one_block_wide(covariates, "covariates")
@@ -108,7 +108,8 @@ class DaskRows:
     @property
     def may_be_table(self) -> bool:
         """Whether some columns are no numbers, as far as their types tell."""
-        return any(holds_more_than_numbers(c) for c in (self.X, self.Y) if c is not None)
+        views = [c for c in (self.X, self.Y) if c is not None]
+        return any(holds_more_than_numbers(c) for c in views) or holds_dates(self.covariates)
 
     def head(self, n: int) -> tuple[Any, Any, Any, Any]:
         """Compute candidates, references, weights and covariates of the first rows, of up to n."""

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from projse.exceptions import RechunkWarning
-from projse.sources.covariates import encode_covariates, numeric_frame
+from projse.sources.covariates import encode_covariates
 from projse.sources.rows import is_dask
 from projse.warn import warn_caller
 
@@ -105,36 +105,21 @@ def one_block_wide(value: Any, label: str) -> Any:
     return value.rechunk({1: -1})
 
 
-def numeric_covariates(covariates: Any) -> tuple[Any, tuple[str, ...]]:
-    """Return covariates as numbers, lazily, and the names of their columns.
+def named_covariates(covariates: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return covariates, and the names of their columns.
 
-    The levels of a category must be known before the pass, or partitions would differ: a
-    categorical dtype knows them.
+    Labels are encoded where they lie: moments of partitions with different levels add up.
     """
     if not is_dask(covariates):
         encoded = encode_covariates(covariates, len(covariates))
         return encoded.values, encoded.names
     n, columns, _ = describe(covariates, "covariates")
     if not is_frame(covariates):
-        if covariates.dtype.kind not in "biuf":
-            raise ValueError(_levels_unknown("covariates", covariates.dtype))
         names = tuple(f"covariate{j}" for j in range(n)) if covariates.ndim == 2 else ("covariate",)
         return covariates, names
     frame = covariates if columns is not None else covariates.to_frame(name=covariates.name)
-    for name, dtype in zip(frame.columns, frame.dtypes, strict=True):
-        known = getattr(frame[name], "cat", None) if str(dtype) == "category" else None
-        is_number = getattr(dtype, "kind", "O") in "biuf"
-        if not is_number and (known is None or not known.known):
-            raise ValueError(_levels_unknown(f"covariates[{name!r}]", dtype))
-    meta = numeric_frame(frame._meta)
-    return frame.map_partitions(numeric_frame, meta=meta), tuple(meta.columns)
-
-
-def _levels_unknown(label: str, dtype: Any) -> str:
-    return (
-        f"{label} holds {dtype}, whose levels Dask does not know before the pass; make it a "
-        "category with known levels (categorize() of the data frame), or numbers."
-    )
+    names = tuple(str(name) for name in frame.columns)
+    return frame if names == tuple(frame.columns) else frame.rename(columns=str), names
 
 
 def cut_like_x(X: Any, Y: Any, weight: Any, covariates: Any = None) -> list[Any]:
@@ -209,6 +194,11 @@ def holds_more_than_numbers(value: Any) -> bool:
     if _has_columns(value):
         return any(getattr(dtype, "kind", "O") not in "biuf" for dtype in value.dtypes)
     return getattr(getattr(value, "dtype", None), "kind", "") in "OUSM" and value.ndim == 2
+
+
+def holds_dates(value: Any) -> bool:
+    """Whether a data frame has columns of dates."""
+    return _has_columns(value) and any(getattr(d, "kind", "") == "M" for d in value.dtypes)
 
 
 def first_rows(collections: Sequence[Any], n: int) -> tuple[Any, ...]:

@@ -26,7 +26,7 @@ class Layout:
 
     ``columns`` and ``target_columns`` are the columns that frames must have, in order;
     ``n_x`` and ``n_y`` the widths that arrays must have; None where they are not known.
-    ``covariate_names`` are those of the columns that covariates became, in order.
+    ``covariate_names`` are those of the columns of covariates, in order.
     """
 
     n_x: int | None = None

@@ -14,7 +14,6 @@ from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.task import Outcome
 from projse.sources.rows import Rows
-from projse.sources.table.encoder import TableEncoder
 
 
 class FitTableMixin(FitMomentsMixin):
@@ -40,18 +39,17 @@ class FitTableMixin(FitMomentsMixin):
     ) -> TableRows:
         """Check the columns of a table, and look at it: again, if rows were seen before."""
         validate_data(self, X, reset=reset, skip_check_array=True)
-        encoder = None
+        encoding = None
         if not reset:
-            plain = (self.moments_.encoding or {}).get("x")
-            if plain is None:
+            encoding = self.moments_.encoding
+            if encoding is None:
                 raise ValueError(
                     "partial_fit cannot go on with categories, dates, gaps or splines from rows "
                     "that were plain numbers; begin with rows that have them, or start with a "
                     "clone."
                 )
-            encoder = TableEncoder.from_dict(plain)
         given = (X, y, sample_weight, covariates, self._table_options(), target_type)
-        table = TableRows.of(*given, encoder=encoder, all_rows=all_rows)
+        table = TableRows.of(*given, encoding=encoding, all_rows=all_rows)
         if all_rows and table.frame.shape[0] < 2:
             raise ValueError(
                 f"Found array with {table.frame.shape[0]} sample(s) that count while a minimum of "
@@ -81,9 +79,9 @@ class FitTableMixin(FitMomentsMixin):
         """Select from the columns of a table."""
         table = self._table(X, y, sample_weight, covariates, self.target_type)
         progress = FitProgress(self, X, y)
-        if table.fits or callable(self.kernel) or self.solver == "qr":
+        if callable(self.kernel) or self.solver == "qr" or (table.fits and table.is_final):
             task = self._task(table.targets.one_view)
-            outcome = task.on_rows(table.rows(), keep=True, phase=progress.phase)
+            outcome = task.on_rows(table.final_rows(), keep=True, phase=progress.phase)
         else:
             outcome = self._on_slices(table, progress)
         self._keep_moments(outcome.moments)

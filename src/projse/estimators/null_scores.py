@@ -92,7 +92,7 @@ def permuted_given(rows: Rows, moments: Moments, orders: Sequence[Array]) -> Ite
     """Yield moments for each order of the rows of Y, the covariates staying where they are."""
     n = rows.n_references
     assert moments.y_mean is not None and moments.yy is not None
-    references = replace(rows, Y=rows.references, n_covariates=0)
+    references = _without_covariates(rows)
     y_mean, z_mean = moments.y_mean[:n], moments.y_mean[n:]
     with_x = permuted_cross(references, replace(moments, y_mean=y_mean), orders)
     covariates = replace(references, X=rows.covariates)
@@ -119,8 +119,12 @@ def residual_references(rows: Rows, center: bool) -> Rows:
     for _ in range(2):  # twice is enough (Kahan, Parlett)
         Y -= Q @ (Q.T @ Y)
     Y[:, np.square(Y).sum(axis=0) <= ROUNDING * np.finfo(np.float64).eps * before] = 0.0
-    plain = replace(rows, Y=Y, n_covariates=0, classes=None, target_names=None)
+    plain = replace(_without_covariates(rows), Y=Y, classes=None, target_names=None)
     return append_covariates(plain, rows.covariates)
+
+
+def _without_covariates(rows: Rows) -> Rows:
+    return replace(rows, Y=rows.references, n_covariates=0, z_variables=None)
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,7 @@ class Problem:
         rows, moments = self.rows, self.moments
         if moments is None:
             for order in orders:
-                permuted = replace(rows, Y=rows.references[order], n_covariates=0)
+                permuted = replace(_without_covariates(rows), Y=rows.references[order])
                 given = append_covariates(permuted, rows.covariates)
                 yield from_rows(given, self.spec).gram
             return
@@ -166,7 +170,7 @@ class Problem:
         )
         if rows.n_covariates:
             for permuted_moments in permuted_given(rows, moments, orders):
-                yield from_gram(gram(permuted_moments), self.spec)
+                yield self.task.by_variables(from_gram(gram(permuted_moments), self.spec))
             return
         linear = gram(moments)
         for yx in permuted_cross(rows, moments, orders):
@@ -180,11 +184,11 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
         rows = residual_references(rows, task.spec.center)
     task = replace(task, plan=replace(task.plan, n_features=n_picks))
     task = task.of_columns(rows.x_variables, bases_of_rows(rows, task.min_frequency))
-    moments, spectrum, rare = None, None, None
+    moments, spectrum, rare, n_conditioned = None, None, None, 0
     if not callable(task.spec.kernel):
         route = task.route(rows)
         moments, spectrum = route.moments, route.spectrum
-        rare = route.gram.rare_references
+        rare, n_conditioned = route.gram.rare_references, route.gram.n_conditioned
         if rows.n_covariates:
             rare = references_on_few_rows(given, task.spec.center)
         if spectrum is not None:
@@ -193,7 +197,8 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
             n_y, n_samples = rows.Y.shape[1], rows.n_samples
             with_xx = task.products.are_summed(n_y, IN_MEMORY, n_samples)
             moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
-    plan = task.complete(float(rows.n_samples), rows.n_samples, spectrum)
+    n = rows.n_samples
+    plan = task.complete(float(n), n, spectrum, n_conditioned)
     # Scores are compared with scores: the p-values of permuted data are of no use.
     return Problem(rows, moments, task, replace(plan, degrees=float("nan")), rare)
 

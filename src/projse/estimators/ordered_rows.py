@@ -27,7 +27,8 @@ LOOKED_AT = 256
 
 def some_columns(rows: Rows, tests: list[Array]) -> list[Moments]:
     """Sum the folds for some of the candidates."""
-    few = replace(rows, X=rows.X[:, _spaced(rows.X.shape[1])], feature_names=None)
+    some = rows.X[:, _spaced(rows.X.shape[1])]
+    few = replace(rows, X=some, feature_names=None, x_variables=None)
     return moments_of_blocks(few, tests, with_xx=True)
 
 

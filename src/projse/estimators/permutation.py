@@ -198,7 +198,7 @@ def permutation_test(
     with reporting(progress, "permutations") as report:
         fitted = clone(selector).fit(X, y, covariates=covariates)
         if tables.concern(X, y, covariates):
-            rows = TableRows.of(X, y, None, covariates, tables, selector.target_type).rows()
+            rows = TableRows.of(X, y, None, covariates, tables, selector.target_type).final_rows()
         else:
             rows = make_rows(checked, y, target_type=selector.target_type)
             rows = append_covariates(rows, covariates)

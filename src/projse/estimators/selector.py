@@ -111,7 +111,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         )
         if tables is not None and tables.concern(X, y, covariates):
             validate_data(self, X, reset=reset, skip_check_array=True)
-            return TableRows.of(X, y, sample_weight, covariates, tables, target_type).rows()
+            return TableRows.of(X, y, sample_weight, covariates, tables, target_type).final_rows()
         refuse_non_numeric_columns(X)
         X = validate_data(
             self,

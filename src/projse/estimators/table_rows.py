@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
 from projse.kernels.combination import bases_of, combined
-from projse.sources.covariates import append_covariates
+from projse.sources.covariates import with_covariates
 from projse.sources.encode_targets import encode_targets
 from projse.sources.rows import Rows, check_weight
 from projse.sources.table.encoder import TableEncoder
+from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame, is_table
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.kinds import holds_more_than_numbers, kinds_of, needs_encoding
+from projse.sources.table.kinds import holds_more_than_numbers, needs_encoding
+from projse.sources.table.partition import has_dates
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
@@ -45,7 +48,7 @@ class TableOptions:
         return (
             self._concern_candidates(X)
             or self._mixes(y)
-            or _has_dates(covariates)
+            or has_dates(covariates)
             or (self.missing != "refuse" and any(_has_gaps(part) for part in (X, y, covariates)))
         )
 
@@ -82,11 +85,14 @@ class TableRows:
     encoder : TableEncoder
     targets : Rows
         References, covariates and weights, and no candidates.
+    z : TableEncoder or None
+        Of the covariates.
     """
 
     frame: Frame
     encoder: TableEncoder
     targets: Rows
+    z: TableEncoder | None = None
 
     @classmethod
     def of(
@@ -98,12 +104,12 @@ class TableRows:
         options: TableOptions,
         target_type: str,
         *,
-        encoder: TableEncoder | None = None,
+        encoding: dict[str, Any] | None = None,
         all_rows: bool = True,
     ) -> TableRows:
         """Look at tables, leave out rows that do not count, and encode all but the candidates.
 
-        ``encoder`` is that of rows before these, if there are any.
+        ``encoding`` is that of rows before these, if there are any.
         """
         if getattr(X, "ndim", 2) != 2:
             raise ValueError(
@@ -120,6 +126,7 @@ class TableRows:
         if not n:
             raise ValueError("Found array with 0 sample(s) in X while a minimum of 1 is required.")
         y, covariates = _as_table(y), _as_table(covariates)
+        covariates = covariates.toarray() if sp.issparse(covariates) else covariates
         for part, label in ((y, "y"), (covariates, "covariates")):
             if part is not None and part.shape[0] != n:
                 raise ValueError(
@@ -144,7 +151,9 @@ class TableRows:
             y = None if y is None else _safe_indexing(y, kept)
             covariates = None if covariates is None else _safe_indexing(covariates, kept)
             weight = None if weight is None else check_weight(weight[keep], len(kept))
-        if encoder is None:
+        if encoding is not None:
+            encoder = TableEncoder.from_dict(encoding["x"])
+        else:
             encoder = TableEncoder.look(
                 frame,
                 categorical_features=options.categorical_features,
@@ -156,9 +165,13 @@ class TableRows:
         targets = Rows(nothing, weight=weight)
         if y is not None:
             targets = _with_references(targets, y, options, target_type, all_rows)
-        if covariates is not None and (_has_dates(covariates) or _has_gaps(covariates)):
-            covariates = _as_numbers(covariates, options.missing, weight, "covariates")[0]
-        return cls(frame, encoder, append_covariates(targets, covariates))
+        z = None
+        if covariates is not None:
+            plan = None if encoding is None else encoding.get("z")
+            z = _covariates_encoder(covariates, options, plan)
+            Z, variables = z.encode(covariates)
+            targets = with_covariates(targets, Z, variables.titles, variables)
+        return cls(frame, encoder, targets, z)
 
     def rows(self, start: int = 0, stop: int | None = None) -> Rows:
         """Encode a slice of the candidates, next to its references."""
@@ -172,8 +185,22 @@ class TableRows:
             X=X,
             feature_names=variables.titles,
             x_variables=variables,
-            encoding={"x": self.encoder.to_dict()},
+            encoding=self._encoding,
         )
+
+    @property
+    def is_final(self) -> bool:
+        """Whether covariates are what their columns are, whatever all rows hold."""
+        targets = replace(self.targets, encoding=self._encoding)
+        return combined_covariates(targets) is targets
+
+    @property
+    def _encoding(self) -> dict[str, Any]:
+        return TableEncoding(self.encoder, z=self.z).to_dict()
+
+    def final_rows(self) -> Rows:
+        """Encode all rows, and settle what stands for the covariates by all of them."""
+        return combined_covariates(self.rows())
 
     def slices(self) -> Iterator[Rows]:
         """Encode a slice after the other, each of about ``SLICE_BYTES``."""
@@ -195,6 +222,31 @@ class TableRows:
         """Whether all rows may be encoded at once."""
         n, p = self.frame.shape
         return n * p * MOST_BYTES <= ENCODED_BYTES or self.n_bytes <= ENCODED_BYTES
+
+
+def combined_covariates(rows: Rows) -> Rows:
+    """Fill gaps of covariates with means if asked to, and leave out cycles that are not spanned."""
+    Z, variables = rows.covariates, rows.z_variables
+    if Z is None or variables is None or rows.encoding is None:
+        return rows
+    settled, names = _combined(Z, variables, TableEncoder.from_dict(rows.encoding["z"]), rows)
+    if settled is Z:
+        return rows
+    plain = replace(rows, Y=rows.references, n_covariates=0, z_variables=None)
+    own = (rows.target_names or ())[: rows.n_references] or None
+    return with_covariates(replace(plain, target_names=own), settled, names)
+
+
+def _covariates_encoder(
+    covariates: Any, options: TableOptions, plan: dict[str, Any] | None
+) -> TableEncoder:
+    """Look at covariates, or go on with the plan of rows before these."""
+    if plan is not None:
+        return TableEncoder.from_dict(plan)
+    look = TableEncoder.look(
+        covariates, missing=options.missing, label="covariates", max_levels=None
+    )
+    return replace(look, names=look.names or tuple(f"covariate{j}" for j in range(len(look.plans))))
 
 
 def _with_references(
@@ -222,8 +274,15 @@ def _as_numbers(
         table, missing=missing, label=label, max_levels=None, categorical_features=categorical
     )
     raw, variables = encoder.encode(table)
+    return _combined(raw, variables, encoder, Rows(raw, weight=weight))
+
+
+def _combined(
+    raw: Any, variables: Variables, encoder: TableEncoder, rows: Rows
+) -> tuple[Any, tuple[str, ...]]:
+    """Return the columns that stand for variables, once all rows are known, and their names."""
     n = raw.shape[0]
-    w = np.ones(n) if weight is None else weight
+    w = np.ones(n) if rows.weight is None else rows.weight
     mean = np.asarray(w @ raw).ravel() / w.sum()
     bases = bases_of(
         variables,
@@ -231,7 +290,7 @@ def _as_numbers(
         mean,
         sum_weights=float(n),
         n_rows=n,
-        missing=missing,
+        missing=encoder.missing,
         max_levels=None,
     )
     return combined(raw, variables, bases)
@@ -250,10 +309,6 @@ def _has_gaps(part: Any) -> bool:
     if isinstance(part, np.ndarray) and part.dtype.kind == "f":
         return any(np.isnan(part[k : k + 4096]).any() for k in range(0, len(part), 4096))
     return part is not None and bool(gaps_in(part).any())
-
-
-def _has_dates(part: Any) -> bool:
-    return is_table(part) and "date" in kinds_of(Frame.of(part, "covariates"))
 
 
 def _refuse_nothing(keep: NDArray[np.bool_], frame: Frame) -> None:

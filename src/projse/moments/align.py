@@ -33,8 +33,10 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
     if (a.classes is None) != (b.classes is None):
         raise ValueError("Moments of class labels and of other references cannot be combined.")
     if a.classes is not None and b.classes is not None:
-        return _same_classes(a, b)
-    return _same_variables(a, b, "y")
+        a, b = _same_classes(a, b)
+    else:
+        a, b = _same_variables(a, b, "y")
+    return _same_variables(a, b, "z")
 
 
 def with_columns(moments: Moments, view: str, source: Array) -> Moments:
@@ -85,6 +87,8 @@ def _same_variables(a: Moments, b: Moments, view: str) -> tuple[Moments, Moments
     first, second = (getattr(moments, f"{view}_variables") for moments in (a, b))
     if first is None and second is None:
         return a, b
+    if view == "z" and not (a.n_covariates and b.n_covariates):
+        return a, b  # that is told apart from covariates that differ
     if first is None or second is None:
         raise ValueError(
             f"Moments whose {KINDS[view]} are columns of an encoded table and moments of plain "
@@ -93,7 +97,20 @@ def _same_variables(a: Moments, b: Moments, view: str) -> tuple[Moments, Moments
     if first.columns == second.columns and first.names == second.names:
         return a, b
     union = united(first, second, MAX_LEVELS if view == "x" else None)
+    if view == "z":
+        _refuse_identifiers(union)
     return _with_variables(a, view, union), _with_variables(b, view, union)
+
+
+def _refuse_identifiers(covariates: Variables) -> None:
+    """Refuse covariates of very many levels: each is a column, and none may be left out."""
+    levels = Counter(c.variable for c in covariates.columns if c.kind == "level")
+    variable, n = levels.most_common(1)[0] if levels else (0, 0)
+    if n > MAX_LEVELS:
+        raise ValueError(
+            f"Covariate {covariates.names[variable]!r} has more than {MAX_LEVELS} levels; it looks "
+            "like an identifier. Leave it out, or join its levels."
+        )
 
 
 def _with_variables(moments: Moments, view: str, union: Variables) -> Moments:
@@ -112,7 +129,7 @@ def _replaced(moments: Moments, view: str, source: Array, titles: tuple[str, ...
     if view == "x":
         names = None if moments.feature_names is None else titles
         return replace(with_columns(moments, "x", source), feature_names=names)
-    n, n_y = moments.n_references, moments.n_y
+    n, n_y = moments.n_y - moments.n_covariates, moments.n_y
     before = moments.target_names
     if view == "y":
         places = np.concatenate([source, np.arange(n, n_y)])

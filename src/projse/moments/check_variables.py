@@ -21,30 +21,38 @@ SLACK = 1e-9
 
 def check_variables(moments: Moments) -> None:
     """Raise a ValueError that says what is wrong with the variables of moments."""
-    _check_view(moments, "x")
-    if moments.y_variables is None:
-        return
-    if moments.one_view:
+    x_squares = moments.xx_diag
+    _check_view(moments.x_variables, "x", moments.x_mean, x_squares, MAX_LEVELS)
+    if moments.y_variables is not None and moments.one_view:
         raise ValueError("y_variables are there, but y_mean is not")
-    if moments.classes is not None:
+    if moments.y_variables is not None and moments.classes is not None:
         raise ValueError("classes and y_variables are both there")
-    _check_view(moments, "y")
+    if moments.y_mean is None or moments.yy is None:
+        if moments.z_variables is not None:
+            raise ValueError("z_variables are there, but y_mean is not")
+        return
+    n_y, squares = moments.n_y, np.diag(moments.yy)
+    n = n_y - moments.n_covariates
+    for variables, view, part in (
+        (moments.y_variables, "y", slice(n)),
+        (moments.z_variables, "z", slice(n, n_y)),
+    ):
+        _check_view(variables, view, moments.y_mean[part], squares[part], n_y)
 
 
-def _check_view(moments: Moments, view: str) -> None:
-    variables = getattr(moments, f"{view}_variables")
+def _check_view(
+    variables: Variables | None, view: str, mean: Array, squares: Array, max_levels: int
+) -> None:
     if variables is None:
         return
     what = f"{view}_variables"
     if not isinstance(variables, Variables):
         raise ValueError(f"{what} is of type {type(variables).__name__}")
-    n = moments.n_x if view == "x" else moments.n_y
+    n = len(mean)
     if len(variables.columns) != n:
         raise ValueError(f"{what} describe {len(variables.columns)} columns, but there are {n}")
     _check_names(variables.names, what)
-    _check_columns(variables, what, MAX_LEVELS if view == "x" else n)
-    mean = getattr(moments, f"{view}_mean")
-    squares = moments.xx_diag if view == "x" else np.diag(moments.yy)  # type: ignore[arg-type]
+    _check_columns(variables, what, max_levels)
     _check_values(variables, mean, squares, view)
 
 

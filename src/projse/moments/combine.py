@@ -17,7 +17,7 @@ from projse.moments.extremes import EXTREMES, combined_extremes
 from projse.moments.rounding import ROUNDING, mark_vanished
 from projse.moments.sparse_products import centred_yx, subtract_outer
 from projse.sources.rows import refuse_overflow
-from projse.sources.variables import MAY_BE_ABSENT
+from projse.sources.variables import MAY_BE_ABSENT, Variables
 
 if TYPE_CHECKING:
     from projse.moments.sums import Moments
@@ -86,8 +86,7 @@ def check_covariates(a: Moments, b: Moments) -> None:
     listed = f" ({', '.join(only[:6])} on one side only)" if only else ""
     raise ValueError(
         f"Moments of {a.n_covariates} and of {b.n_covariates} columns of covariates cannot be "
-        f"combined{listed}: pass the same covariates with all rows, and categories as a "
-        "categorical dtype that knows all levels."
+        f"combined{listed}: pass the same covariates with all rows."
     )
 
 
@@ -211,7 +210,14 @@ def _check_remainder(
 
 def _is_indicator(moments: Moments, x: bool) -> Array:
     """Tell which columns are of zeros and ones: one that is constant has no rows left, or all."""
-    variables = moments.x_variables if x else moments.y_variables
+    if x:
+        return _indicators(moments.x_variables, moments.n_x)
+    references = _indicators(moments.y_variables, moments.n_y - moments.n_covariates)
+    covariates = _indicators(moments.z_variables, moments.n_covariates)
+    return np.concatenate([references, covariates])
+
+
+def _indicators(variables: Variables | None, n: int) -> Array:
     if variables is None:
-        return np.zeros(moments.n_x if x else moments.n_y, dtype=bool)
+        return np.zeros(n, dtype=bool)
     return np.array([column.kind in MAY_BE_ABSENT for column in variables.columns], dtype=bool)

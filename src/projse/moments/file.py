@@ -10,10 +10,9 @@ Layout, versions 1 and 2::
     sha256                        32 bytes, of everything before
 
 Version 2 has in its header also what an encoded table's columns are (``x_variables``,
-``y_variables``: names, and a variable, a kind and a key a column), the plan that they were encoded
-by (``encoding``), and how many columns are covariates, which a reader that does not know them must
-not take for references. Moments without any of this are written as version 1, which older readers
-know.
+``y_variables``, ``z_variables``: names, and a variable, a kind and a key a column), the plan of it
+(``encoding``), and how many columns are covariates, which a reader that does not know them must not
+take for references. Moments without any of this are written as version 1, which older readers know.
 
 An array is read with ``allow_pickle=False``; one that the list lacks is None, and one that a reader
 does not know is left. A sparse ``yx`` is kept as its three CSC arrays. What
@@ -104,6 +103,7 @@ def write_moments_to(raw: BinaryIO, moments: Moments) -> bytes:
     more = {
         "x_variables": _plain(moments.x_variables),
         "y_variables": _plain(moments.y_variables),
+        "z_variables": _plain(moments.z_variables),
         "encoding": moments.encoding,
         **{name: int(getattr(moments, name)) or None for name in COVARIATES},
     }
@@ -163,6 +163,7 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
             classes=parts.get("classes"),
             x_variables=_variables(header.get("x_variables")),
             y_variables=_variables(header.get("y_variables")),
+            z_variables=_variables(header.get("z_variables")),
             encoding=header.get("encoding"),
             **{name: header.get(name, 0) for name in COVARIATES},
             **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]

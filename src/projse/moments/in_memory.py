@@ -52,14 +52,15 @@ def moments_of(
         moments = _dense_moments(rows, products, n_jobs, batch_size, progress)
     if shift is not None:
         moments = _moved_back(moments, shift)
-    x, y = rows.x_variables, rows.y_variables
+    x = rows.x_variables
     return replace(
         moments,
         feature_names=rows.feature_names if x is None else x.titles,
         target_names=rows.y_titles,
         classes=rows.classes,
         x_variables=x,
-        y_variables=y,
+        y_variables=rows.y_variables,
+        z_variables=rows.z_variables,
         encoding=rows.encoding,
         n_covariates=rows.n_covariates,
     )

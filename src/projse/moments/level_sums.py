@@ -185,7 +185,7 @@ def _split_references(rows: Rows) -> Split:
         own = Split(none, np.empty(0, dtype=np.intp), (factor,), n)
     if not rows.n_covariates:
         return own
-    given = _split_part(rows.Y[:, n:], None)
+    given = _split_part(rows.Y[:, n:], rows.z_variables)
     return Split(
         np.hstack([own.numbers, given.numbers]),
         np.concatenate([own.places, n + given.places]),

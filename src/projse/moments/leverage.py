@@ -100,7 +100,7 @@ def references_on_few_rows(of: Rows | Moments, center: bool) -> bool:
     if isinstance(of, Rows):
         if of.one_view:
             return True
-        views = replace(of, X=of.references, Y=None, classes=None, n_covariates=0)
+        views = replace(of, X=of.references, Y=None, classes=None, n_covariates=0, z_variables=None)
         return bool(on_few_rows(views, np.arange(of.n_references), center=center).any())
     if of.one_view or of.y_mean is None:
         return True

@@ -156,6 +156,7 @@ def partialled(moments: Moments, center: bool = True, by: Moments | None = None)
         "y_min": None,
         "y_max": None,
         "n_covariates": 0,
+        "z_variables": None,
         "n_partialled": moments.n_partialled + whitener.rank,
     }
     if moments.one_view:

@@ -55,7 +55,8 @@ def encoding_elsewhere(
     if not (options.forced or rows.may_be_table):
         return None
     piece = rows.head(LOOK_ROWS)
-    return options.look(piece, rows.target_type(target_type), rows.feature_names)
+    names = rows.feature_names, rows.layout.covariate_names
+    return options.look(piece, rows.target_type(target_type), *names)
 
 
 def cross_elsewhere(
@@ -195,7 +196,7 @@ class PartitionPass:
             return None
         titles = self.layout.target_names
         if rows.classes is None and rows.y_variables is None and titles and not self.many_labels:
-            rows.target_names = (*titles, *(rows.target_names or ())[rows.n_references :])
+            rows.target_names = (*titles, *(rows.y_titles or ())[rows.n_references :])
         moments = moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
         return _as_classes(moments) if self.many_labels else moments
 

@@ -50,7 +50,8 @@ def encoding_of(plan: dict[str, Any]) -> TableEncoding | None:
 
 def _is_encoded(plan: dict[str, Any], columns: dict[str, Any]) -> bool:
     """Tell whether a state holds an encoding of its columns, where they have types."""
-    names = [*columns["features"], *columns["targets"]]
+    covariates = columns.get("covariates", [])
+    names = [*columns["features"], *columns["targets"], *covariates]
     if not columns["types"]:
         return plan.get("encoding", "") is None
     if len(columns["types"]) != len(names) or not isinstance(plan.get("encoding"), dict):
@@ -60,10 +61,9 @@ def _is_encoded(plan: dict[str, Any], columns: dict[str, Any]) -> bool:
     except (ValueError, TypeError, OverflowError, RecursionError):
         return False
     assert encoding is not None
-    targets = None if encoding.y is None else list(encoding.y.names or ())
-    return list(encoding.x.names or ()) == columns["features"] and targets == (
-        columns["targets"] if columns["mixed"] else None
-    )
+    found = [None if e is None else list(e.names or ()) for e in (encoding.y, encoding.z)]
+    wanted = [columns["targets"] if columns["mixed"] else None, covariates or None]
+    return list(encoding.x.names or ()) == columns["features"] and found == wanted
 
 
 def _is_texts(value: Any) -> bool:

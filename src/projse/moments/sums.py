@@ -73,7 +73,9 @@ class Moments:
     x_variables, y_variables : Variables or None
         Which variable each column belongs to, and as what, where rows of a table were encoded: a
         category is a column a level. Sums go by it: a level that rows lack is 0 in them. None
-        where every column is a variable.
+        where every column is a variable. ``y_variables`` are about references alone.
+    z_variables : Variables or None
+        The same of the covariates, where not all are numbers.
     encoding : dict or None
         How the rows were encoded, in plain values: moments add up where it is the same.
     n_covariates : int
@@ -117,6 +119,7 @@ class Moments:
     y_max: Array | None = None
     x_variables: Variables | None = None
     y_variables: Variables | None = None
+    z_variables: Variables | None = None
     encoding: dict[str, Any] | None = None
     n_covariates: int = 0
     n_partialled: int = 0

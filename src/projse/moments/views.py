@@ -71,6 +71,7 @@ def swapped(moments: Moments) -> Moments:
         y_max=y_max,
         x_variables=moments.y_variables,
         y_variables=moments.x_variables,
+        z_variables=moments.z_variables,
         encoding=moments.encoding,
         n_covariates=moments.n_covariates,
         n_partialled=moments.n_partialled,

@@ -327,9 +327,11 @@ class Task:
         if moments.x_variables is not None and self.encoded is None:
             bases = bases_of_moments(moments, self.min_frequency)
             task = self.of_columns(moments.x_variables, bases)
-            moments = combined_references(moments)
             options: Any = {"provisional": provisional, "may_be_constant": may_be_constant}
-            return task.on_moments(moments, cross=cross, keep=keep, **options)
+            settled = combined_references(moments)
+            outcome = task.on_moments(settled, cross=cross, keep=keep, **options)
+            # Rows to come are added to the columns that were summed.
+            return replace(outcome, moments=moments)
         if moments.xx is None and (cross is None or self.products.all_needed):
             self._refuse_lack(moments)
         gram = from_moments(

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from projse.exceptions import IdentifierWarning, SourceError
-from projse.sources.covariates import refuse_levels
 from projse.sources.request import BASES, MISSING, Request, plain_values
 from projse.warn import warn_caller
 
@@ -60,10 +59,10 @@ class Field:
 class Columns:
     """The columns to read: candidates, then references or one column of labels, then covariates.
 
-    ``types`` are those of the candidates and references where rows are encoded, and empty where
-    all are plain numbers; ``categorical`` the candidates that are categories whatever they hold;
-    ``mixed`` tells whether the references are encoded too. The covariates stand behind the targets,
-    with which they share a matrix.
+    ``types`` are those of the candidates, references and covariates where rows are encoded, and
+    empty where all are plain numbers; ``categorical`` the candidates that are categories whatever
+    they hold; ``mixed`` tells whether the references are encoded too. The covariates stand behind
+    the targets, with which they share a matrix.
     """
 
     features: tuple[str, ...]
@@ -79,7 +78,7 @@ class Columns:
     @property
     def type_of(self) -> dict[str, str]:
         """Types of the columns of an encoded table."""
-        names = (*self.features, *self.targets)
+        names = (*self.features, *self.beside)
         return dict(zip(names, self.types, strict=True)) if self.types else {}
 
     @property
@@ -157,14 +156,15 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
     gaps = request.missing in ("indicator", "mean")
     mixed = bool(targets) and (gaps or not all(by_name[name].plain for name in targets))
     encoded = mixed or gaps or request.basis != "linear" or bool(categorical)
-    encoded = encoded or not all(by_name[name].plain for name in features)
+    encoded = encoded or not all(by_name[name].plain for name in (*features, *covariates))
+    types = tuple(by_name[name].type for name in (*features, *targets, *covariates))
     return Columns(
         features=tuple(features),
         targets=tuple(targets),
         labels=labels,
         label_kind=None if labels is None else by_name[labels].kind,
         weight=request.weight,
-        types=tuple(by_name[name].type for name in (*features, *targets)) if encoded else (),
+        types=types if encoded else (),
         categorical=tuple(categorical),
         mixed=mixed,
         covariates=tuple(covariates),
@@ -205,9 +205,12 @@ def _covariates(
         raise SourceError(
             f"{where}: {_listed(clash)} cannot be a covariate and a target or weight at once."
         )
-    bad = [by_name[name] for name in covariates if not by_name[name].numeric]
+    bad = [by_name[name] for name in covariates if by_name[name].kind == "other"]
     if bad:
-        refuse_levels(_typed(bad), where)
+        raise SourceError(
+            f"{where}: covariates that are no numbers, categories or dates: {_typed(bad)}; turn "
+            "them into such first, or leave them out."
+        )
     return covariates
 
 

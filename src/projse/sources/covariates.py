@@ -10,9 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.exceptions import SourceError
 from projse.sources.encode_targets import encode_targets, is_categorical, is_missing
 from projse.sources.rows import Rows, refuse_overflow
+from projse.sources.variables import Column, Variables
 
 Array = NDArray[Any]
 
@@ -20,33 +20,48 @@ Array = NDArray[Any]
 def append_covariates(rows: Rows, covariates: Any, names: tuple[str, ...] | None = None) -> Rows:
     """Put covariates behind the references, so that one pass sums their products too.
 
-    Numbers stay as they are; a column that is not one becomes an indicator a level. A categorical
-    dtype tells its levels, so that batches of rows have the same columns; else they are those of
-    these rows. ``names`` are those of columns of numbers that have none. References without names
-    get some, as the names tell whether covariates of two batches are the same.
+    Numbers stay as they are; a column that is not one becomes an indicator a level: those of these
+    rows, and what else a categorical dtype knows. Moments of batches of rows with different levels
+    add up. ``names`` are those of columns of numbers that have none.
     """
     if covariates is None:
         return rows
     counted = None if rows.weight is None else rows.weight > 0
     encoded = encode_covariates(covariates, rows.n_samples, counted, names)
-    Z, names = encoded.values, encoded.names
-    if rows.Y is None:
-        return replace(rows, Y=Z, target_names=names, n_covariates=Z.shape[1])
+    return with_covariates(rows, encoded.values, encoded.names, encoded.variables)
+
+
+def with_covariates(
+    rows: Rows, Z: Any, names: tuple[str, ...], variables: Variables | None = None
+) -> Rows:
+    """Put covariates that are numbers by now, dense or sparse, behind the references.
+
+    References without names get some, as the names tell whether covariates of two batches are the
+    same. ``variables`` tell what the columns are, if not all are numbers.
+    """
+    more: Any = {"n_covariates": Z.shape[1], "z_variables": variables}
     Y = rows.Y
+    if Y is None:
+        return replace(rows, Y=Z, target_names=names, **more)
     if sp.issparse(Y):
         combined: Any = sp.csr_array(sp.hstack([Y, sp.csr_array(Z)]))
     else:
+        Z = Z.toarray() if sp.issparse(Z) else Z
         combined = np.concatenate([np.asarray(Y, dtype=np.float64), Z], axis=1)
-    before = rows.target_names or tuple(f"y{j}" for j in range(Y.shape[1]))
-    return replace(rows, Y=combined, target_names=(*before, *names), n_covariates=Z.shape[1])
+    before = rows.y_titles or tuple(f"y{j}" for j in range(Y.shape[1]))
+    return replace(rows, Y=combined, target_names=(*before, *names), **more)
 
 
 @dataclass(frozen=True)
 class Encoded:
-    """Columns that a covariate became, shape (m, k), and their names."""
+    """Columns that covariates became, shape (m, k), their names, and the levels they stand for.
+
+    ``variables`` are None where all are numbers.
+    """
 
     values: Array
     names: tuple[str, ...]
+    variables: Variables | None = None
 
 
 def encode_covariates(
@@ -60,7 +75,8 @@ def encode_covariates(
     Rows that are not ``counted`` may hold anything. ``names`` are those of an array's columns.
     """
     encoded = []
-    for label, name, part in _parts(covariates, names):
+    parts = _parts(covariates, names)
+    for label, name, part in parts:
         levels = _known_levels(part)
         if levels is not None and len(part) != n_samples:
             raise ValueError(
@@ -73,8 +89,9 @@ def encode_covariates(
             kind = "class" if _is_labels(part) else "continuous"
             targets = encode_targets(part, kind, n_samples=n_samples, counted=counted, label=label)
             Y = targets.Y.toarray() if sp.issparse(targets.Y) else targets.Y.astype(np.float64)
-            own = (name,) if targets.classes is None else _titles(name, targets.classes)
-            column = Encoded(Y, own)
+            column = Encoded(Y, (name,))
+            if targets.classes is not None:
+                column = _of_levels(Y, name, targets.classes)
         present = column.values if counted is None else column.values[counted]
         n_bad = int((~np.isfinite(present)).any(axis=1).sum())
         if n_bad:
@@ -90,26 +107,27 @@ def encode_covariates(
     if not encoded:
         raise ValueError("covariates has 0 columns; pass None to condition on nothing.")
     titles = tuple(title for column in encoded for title in column.names)
-    return Encoded(np.concatenate([column.values for column in encoded], axis=1), titles)
+    values = np.concatenate([column.values for column in encoded], axis=1)
+    variables = _together(encoded, [name for _, name, _ in parts])
+    return Encoded(values, titles, variables)
 
 
-def numeric_frame(frame: Any) -> Any:
-    """Return a pandas frame of numbers: an indicator a level for categories, NaN where missing."""
-    import pandas as pd
-
-    columns = {}
-    for name, part in frame.items():
-        levels = _known_levels(part)
-        if levels is None:
-            columns[str(name)] = part.astype(np.float64)
-            continue
-        column = _indicators(part, levels, str(name))
-        columns |= dict(zip(column.names, column.values.T, strict=True))
-    return pd.DataFrame(columns, index=frame.index, dtype=np.float64)
+def _together(encoded: list[Encoded], names: list[str]) -> Variables | None:
+    """Tell what the columns of covariates are; None where all are numbers."""
+    if all(column.variables is None for column in encoded):
+        return None
+    columns: list[Column] = []
+    for v, column in enumerate(encoded):
+        own = [Column(0)] if column.variables is None else column.variables.columns
+        columns += [c._replace(variable=v) for c in own]
+    return Variables(tuple(names), tuple(columns))
 
 
-def _titles(name: str, levels: Any) -> tuple[str, ...]:
-    return tuple(f"{name}={level}" for level in levels)
+def _of_levels(values: Array, name: str, levels: Any) -> Encoded:
+    """Return indicators, one a level."""
+    keys = [str(level) for level in levels]
+    variables = Variables((name,), tuple(Column(0, "level", key) for key in keys))
+    return Encoded(values, tuple(f"{name}={key}" for key in keys), variables)
 
 
 def _known_levels(part: Any) -> list[Any] | None:
@@ -125,20 +143,7 @@ def _indicators(part: Any, levels: list[Any], name: str) -> Encoded:
     codes = np.array([-1 if is_missing(v) else place[v] for v in values], dtype=np.intp)
     indicators = (codes[:, None] == np.arange(len(levels))).astype(np.float64)
     indicators[codes < 0] = np.nan
-    return Encoded(indicators, _titles(name, levels))
-
-
-def refuse_levels(typed: str, where: str) -> None:
-    """Refuse covariates whose columns depend on the rows: batches would have different ones.
-
-    A category becomes an indicator a level, and a stream shows its levels one by one. Once the
-    columns of Y can be aligned as classes are, this can go. ``typed`` lists the columns with their
-    types.
-    """
-    raise SourceError(
-        f"{where}: covariates that are not numbers: {typed}. Their levels are not known before all "
-        "rows were read; store an indicator column a level, or fit the rows in memory."
-    )
+    return _of_levels(indicators, name, levels)
 
 
 def _is_labels(part: Any) -> bool:

@@ -17,6 +17,7 @@ from projse.exceptions import SourceError
 from projse.sources.arrow_columns import coded, numbers
 from projse.sources.batches import weighted, without_missing
 from projse.sources.columns import Columns, Field, Request
+from projse.sources.covariates import with_covariates
 from projse.sources.encode_targets import refuse_continuous
 from projse.sources.rows import Rows, check_weight
 
@@ -94,7 +95,8 @@ def first_look(
     all_plain = all(by_name[name].plain for name in columns.targets)
     x = look(columns.features, "X", basis=request.basis)
     y = look(columns.targets, "y", max_levels=None) if columns.mixed else None
-    return TableEncoding(x, y)
+    z = look(columns.covariates, "covariates", max_levels=None) if columns.covariates else None
+    return TableEncoding(x, y, z)
 
 
 def _booleans_as_numbers(table: Any) -> Any:
@@ -257,6 +259,9 @@ def _encoded(
         rows.Y, rows.target_names = _plain(table, columns.targets), columns.targets
     if columns.labels is not None:
         _label(rows, table.column(columns.labels))
+    if encoding.z is not None:
+        Z, variables = encoding.z.encode(table.select(columns.covariates))
+        rows = with_covariates(rows, Z, variables.titles, variables)
     return rows
 
 
@@ -266,6 +271,8 @@ def _gaps(table: Any, columns: Columns, encoding: TableEncoding) -> NDArray[np.b
         gaps |= encoding.y.gaps(table.select(columns.targets))
     elif columns.targets:
         gaps |= np.isnan(_plain(table, columns.targets)).any(axis=1)
+    if encoding.z is not None:
+        gaps |= encoding.z.gaps(table.select(columns.covariates))
     if columns.labels is not None:
         gaps |= table.column(columns.labels).is_null(nan_is_null=True).to_numpy()
     return gaps

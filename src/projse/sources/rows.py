@@ -21,8 +21,9 @@ class Rows:
     """Matching rows of candidates X, references Y (None: one view) and weights.
 
     X is a dense array of any real dtype and order, never copied here, or CSR. Y is dense or CSR.
-    Of an encoded table, ``x_variables`` and ``y_variables`` tell what the columns are, and
-    ``encoding`` how they were made.
+    Of an encoded table, ``x_variables`` and ``y_variables`` tell what candidates and references
+    are, and ``encoding`` how they were made; ``z_variables`` tell it of covariates that are not all
+    numbers.
     The last ``n_covariates`` columns of Y are covariates; ``classes`` and ``one_view`` are about
     the columns before them.
     """
@@ -35,6 +36,7 @@ class Rows:
     classes: Array | None = None
     x_variables: Variables | None = None
     y_variables: Variables | None = None
+    z_variables: Variables | None = None
     encoding: dict[str, Any] | None = None
     n_covariates: int = 0
 
@@ -71,10 +73,12 @@ class Rows:
     @property
     def y_titles(self) -> tuple[str, ...] | None:
         """Names of the columns of Y: references, and covariates behind them."""
-        if self.y_variables is None:
+        names, n = self.target_names or (), self.n_references
+        if self.y_variables is None and (self.z_variables is None or not names):
             return self.target_names
-        given = (self.target_names or ())[self.n_references :] if self.n_covariates else ()
-        return (*self.y_variables.titles, *given)
+        own = names[:n] if self.y_variables is None else self.y_variables.titles
+        given = names[n:] if self.z_variables is None else self.z_variables.titles
+        return (*own, *given)
 
     @property
     def is_sparse(self) -> bool:

@@ -1,4 +1,4 @@
-"""How the rows of a source are encoded: one plan for its candidates, one for its references."""
+"""How the rows of a source are encoded: plans for its candidates, references and covariates."""
 
 from __future__ import annotations
 
@@ -18,30 +18,32 @@ MOST_DEGREE = 8
 
 @dataclass(frozen=True)
 class TableEncoding:
-    """Encoders of candidates and of references, as state folders and moments keep them.
+    """Encoders of candidates, references and covariates, as state folders and moments keep them.
 
     Attributes
     ----------
     x : TableEncoder
     y : TableEncoder or None
         None where references are plain numbers, class labels, or not there.
+    z : TableEncoder or None
+        None where covariates are plain numbers, or not there.
     """
 
     x: TableEncoder
     y: TableEncoder | None = None
+    z: TableEncoder | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
-        plain = {"x": self.x.to_dict()}
-        return plain if self.y is None else plain | {"y": self.y.to_dict()}
+        encoders = {"x": self.x, "y": self.y, "z": self.z}
+        return {view: e.to_dict() for view, e in encoders.items() if e is not None}
 
     @classmethod
     def from_dict(cls, plain: Any) -> TableEncoding:
         """Undo :meth:`to_dict`; raise a ValueError for values that it never returns."""
-        if not isinstance(plain, dict) or plain.keys() not in ({"x"}, {"x", "y"}):
-            raise ValueError("an encoding has a plan for x, perhaps one for y, and nothing else")
-        y = _encoder(plain["y"]) if "y" in plain else None
-        return cls(_encoder(plain["x"]), y)
+        if not isinstance(plain, dict) or "x" not in plain or not plain.keys() <= {*"xyz"}:
+            raise ValueError("an encoding has a plan for x, perhaps for y and z, and nothing else")
+        return cls(**{view: _encoder(inner) for view, inner in plain.items()})
 
 
 def _encoder(plain: Any) -> TableEncoder:

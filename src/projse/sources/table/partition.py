@@ -11,13 +11,13 @@ import scipy.sparse as sp
 from narwhals import selectors
 from numpy.typing import NDArray
 
-from projse.sources.covariates import append_covariates
+from projse.sources.covariates import append_covariates, with_covariates
 from projse.sources.rows import Rows, check_weight, make_rows
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame, is_table
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.kinds import needs_encoding
+from projse.sources.table.kinds import kinds_of, needs_encoding
 
 Array = NDArray[Any]
 
@@ -41,14 +41,22 @@ class LookOptions:
         return self.missing != "refuse" or self.basis != "linear" or not plain
 
     def look(
-        self, piece: Piece, target_type: str, names: tuple[str, ...] | None
+        self,
+        piece: Piece,
+        target_type: str,
+        names: tuple[str, ...] | None,
+        covariate_names: tuple[str, ...] | None = None,
     ) -> TableEncoding | None:
-        """Plan how to encode rows like the first ones; None where they are plain numbers."""
-        X, Y, *_ = piece
+        """Plan how to encode rows like the first ones; None where there is no need of a plan.
+
+        Labels among covariates need none.
+        """
+        X, Y, _, Z = piece
         mixed = target_type == "auto" and _mixes(Y)
-        if not (self.forced or mixed or (is_table(X) and needs_encoding(Frame.of(X)))):
+        table = (is_table(X) and needs_encoding(Frame.of(X))) or has_dates(Z)
+        if not (self.forced or mixed or table):
             return None
-        X, Y, weight, *_ = complete(piece, self.missing)
+        X, Y, weight, Z = complete(piece, self.missing)
         x = TableEncoder.look(
             X,
             categorical_features=self.categorical_features,
@@ -58,13 +66,15 @@ class LookOptions:
         )
         x = replace(x, names=x.names or names)
         gaps = self.missing in ("indicator", "mean") and Y is not None and _width(Y) > 1
-        if not (mixed or gaps):
-            return TableEncoding(x)
-        if not mixed:
-            Y = _booleans_as_numbers(Y)
-        return TableEncoding(
-            x, TableEncoder.look(Y, missing=self.missing, label="y", max_levels=None)
-        )
+        options: Any = {"missing": self.missing, "max_levels": None}
+        y = z = None
+        if mixed or gaps:
+            Y = Y if mixed else _booleans_as_numbers(Y)
+            y = TableEncoder.look(Y, label="y", **options)
+        if Z is not None:
+            z = TableEncoder.look(Z, label="covariates", **options)
+            z = replace(z, names=z.names or covariate_names)
+        return TableEncoding(x, y, z)
 
 
 def complete(piece: Piece, missing: str) -> Piece:
@@ -121,10 +131,19 @@ def encoded_piece(
         rows.Y, rows.y_variables = encoding.y.encode(Y)
     elif Y is not None:
         rows = make_rows(rows.X, Y, weight, target_type=target_type)
-    rows = append_covariates(rows, Z, covariate_names)
+    if encoding.z is None:
+        rows = append_covariates(rows, Z, covariate_names)
+    else:
+        given, variables = encoding.z.encode(Z)
+        rows = with_covariates(rows, given, variables.titles, variables)
     rows.X, rows.x_variables = encoding.x.encode(X)
     rows.encoding = encoding.to_dict()
     return rows
+
+
+def has_dates(Z: Any) -> bool:
+    """Whether covariates have columns of dates."""
+    return is_table(Z) and "date" in kinds_of(Frame.of(Z, "covariates"))
 
 
 def _mixes(Y: Any) -> bool:
