@@ -25,6 +25,8 @@ from projse import (
     permutation_test,
 )
 from projse.cli.app import app
+from projse.estimators.null_scores import permutations
+from projse.estimators.permutation import _seeds
 
 GIVEN = ["site", "height", "visit"]
 
@@ -225,6 +227,20 @@ def test_rounds_of_groups_are_given_covariates(seed):
             assert_array_equal(found.selected_, picks)
             assert_allclose(found.scores_, scores, rtol=1e-6, atol=1e-9)
             assert_allclose(found.pvalues_, pvalues, rtol=1e-5, atol=1e-9)
+
+
+def test_permutations_shuffle_what_covariates_leave_of_the_references_of_groups(seed):
+    rng = np.random.default_rng([seed, 32])
+    X, Y, labels, _ = draw(rng)
+    m = len(X)
+    Z = rng.normal(size=(m, 2)) + X[:, :2] / 5
+    options = {"covariates": Z, "n_permutations": 3, "random_state": 0}
+    got = permutation_test(ProjSe(3, groups=labels), X, Y, **options)
+    given = np.c_[np.ones(m), Z]
+    R = Y - given @ np.linalg.lstsq(given, Y, rcond=None)[0]
+    for order, scores in zip(permutations(_seeds(0, 3), m), got.null_scores, strict=True):
+        want = ProjSe(3, groups=labels).fit(X, R[order], covariates=Z)
+        assert_allclose(scores, want.scores_, rtol=1e-6)
 
 
 def test_folds_resamples_and_permutations_take_tables_with_covariates(seed):
