@@ -21,6 +21,7 @@ from projse import (
     ProjSe,
     ProjSeCV,
     StabilityProjSe,
+    TwoViewProjSe,
     moments_from,
     permutation_test,
 )
@@ -254,6 +255,18 @@ def test_folds_resamples_and_permutations_take_tables_with_covariates(seed):
     assert {"age", "city"} >= {*stable.get_feature_names_out()}
     tested = permutation_test(ProjSe(2), X, y, covariates=Z, n_permutations=19, random_state=0)
     assert tested.pvalues[0] == pytest.approx(1 / 20)
+
+
+def test_held_out_rows_of_two_views_may_lack_levels_of_covariates(seed):
+    rng = np.random.default_rng([seed, 33])
+    X, Y = rng.normal(size=(2, 120, 5))
+    Y[:, 0] += X[:, 0]
+    site = np.repeat(["a", "b", "c"], 40)
+    two = TwoViewProjSe(2).fit(X, Y, covariates=site)
+    known = pd.Series(pd.Categorical(site, categories=list("abc")))
+    want = two.canonical_correlation_path(X[:60], Y[:60], covariates=known[:60])
+    found = two.canonical_correlation_path(X[:60], Y[:60], covariates=site[:60])
+    assert_allclose(found, want)
 
 
 def test_the_command_takes_labels_dates_and_gaps_for_covariates(seed, tmp_path):
