@@ -21,10 +21,13 @@ from projse import (
     ProjSe,
     ProjSeCV,
     StabilityProjSe,
+    TwoViewProjSe,
     moments_from,
     permutation_test,
 )
 from projse.cli.app import app
+from projse.estimators.null_scores import permutations
+from projse.estimators.permutation import _seeds
 
 GIVEN = ["site", "height", "visit"]
 
@@ -69,10 +72,12 @@ def assert_same_selection(a, b, tolerance=1e-8):
 WAYS = [
     ("indicator", "parquet"),
     ("mean", "dask"),
-    ("drop", "csv"),
     *(
         pytest.param(missing, kind, marks=pytest.mark.slow)
-        for missing, kind in (("mean", "parquet"), ("indicator", "dask"), ("mean", "csv"))
+        for missing, kind in (
+            *(("mean", "parquet"), ("drop", "parquet"), ("mean", "csv"), ("drop", "csv")),
+            *(("indicator", "dask"), ("drop", "dask")),
+        )
     ),
 ]
 
@@ -130,7 +135,6 @@ def test_covariates_are_the_columns_that_one_would_make_of_them(seed, missing):
 
 def test_batches_go_on_from_each_other(seed):
     frame = cohort(seed)
-    want = in_memory(frame, missing="mean")
     X, Y, Z = parts(frame)
     Y = Y[["y_dose"]]
     want = ProjSe(4, missing="mean").fit(X, Y, covariates=Z)
@@ -226,6 +230,20 @@ def test_rounds_of_groups_are_given_covariates(seed):
             assert_allclose(found.pvalues_, pvalues, rtol=1e-5, atol=1e-9)
 
 
+def test_permutations_shuffle_what_covariates_leave_of_the_references_of_groups(seed):
+    rng = np.random.default_rng([seed, 32])
+    X, Y, labels, _ = draw(rng)
+    m = len(X)
+    Z = rng.normal(size=(m, 2)) + X[:, :2] / 5
+    options = {"covariates": Z, "n_permutations": 3, "random_state": 0}
+    got = permutation_test(ProjSe(3, groups=labels), X, Y, **options)
+    given = np.c_[np.ones(m), Z]
+    R = Y - given @ np.linalg.lstsq(given, Y, rcond=None)[0]
+    for order, scores in zip(permutations(_seeds(0, 3), m), got.null_scores, strict=True):
+        want = ProjSe(3, groups=labels).fit(X, R[order], covariates=Z)
+        assert_allclose(scores, want.scores_, rtol=1e-6)
+
+
 def test_folds_resamples_and_permutations_take_tables_with_covariates(seed):
     frame = cohort(seed, gaps=False)
     X, Y, Z = parts(frame)
@@ -237,6 +255,18 @@ def test_folds_resamples_and_permutations_take_tables_with_covariates(seed):
     assert {"age", "city"} >= {*stable.get_feature_names_out()}
     tested = permutation_test(ProjSe(2), X, y, covariates=Z, n_permutations=19, random_state=0)
     assert tested.pvalues[0] == pytest.approx(1 / 20)
+
+
+def test_held_out_rows_of_two_views_may_lack_levels_of_covariates(seed):
+    rng = np.random.default_rng([seed, 33])
+    X, Y = rng.normal(size=(2, 120, 5))
+    Y[:, 0] += X[:, 0]
+    site = np.repeat(["a", "b", "c"], 40)
+    two = TwoViewProjSe(2).fit(X, Y, covariates=site)
+    known = pd.Series(pd.Categorical(site, categories=list("abc")))
+    want = two.canonical_correlation_path(X[:60], Y[:60], covariates=known[:60])
+    found = two.canonical_correlation_path(X[:60], Y[:60], covariates=site[:60])
+    assert_allclose(found, want)
 
 
 def test_the_command_takes_labels_dates_and_gaps_for_covariates(seed, tmp_path):

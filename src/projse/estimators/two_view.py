@@ -21,6 +21,7 @@ from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
 from projse.metrics.canonical_blocks import CanonicalBlocks
+from projse.moments.align import with_same_levels
 from projse.moments.combine import check_covariates
 from projse.moments.in_memory import moments_of
 from projse.moments.partitions import moments_elsewhere
@@ -500,7 +501,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not n_x or not n_y:
             side = "X" if not n_x else "Y"
             raise ValueError(f"No variable of {side} was selected, so nothing can correlate.")
-        held_out = None
+        fitted, held_out = self.selected_moments_, None
         if X is not None:
             x, y = self._columns(X, "X"), self._columns(Y, "Y")
             if is_dask(x, y, sample_weight, covariates):
@@ -509,10 +510,11 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 x, y = check_array(x, **_CHECKS), check_array(y, input_name="Y", **_CHECKS)
                 check_consistent_length(x, y)
                 moments = self._moments(x, y, sample_weight, covariates)
-            check_covariates(self.selected_moments_, moments)
+            fitted, moments = with_same_levels(fitted, moments)
+            check_covariates(fitted, moments)
             sides = (self.x_selector_, self.y_selector_)
             held_out = restricted(moments, *(_places(s._columns_of(s.selected_)) for s in sides))
-        return CanonicalBlocks(self.selected_moments_, self.center, held_out)
+        return CanonicalBlocks(fitted, self.center, held_out)
 
     def _columns(self, A: Any, label: str) -> Any:
         """Return the selected columns, in the order they have, of a view that fits."""

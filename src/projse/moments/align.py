@@ -36,6 +36,11 @@ def aligned(a: Moments, b: Moments) -> tuple[Moments, Moments]:
         a, b = _same_classes(a, b)
     else:
         a, b = _same_variables(a, b, "y")
+    return with_same_levels(a, b)
+
+
+def with_same_levels(a: Moments, b: Moments) -> tuple[Moments, Moments]:
+    """Give the covariates of both the union of their levels and gaps."""
     return _same_variables(a, b, "z")
 
 
