@@ -47,6 +47,7 @@ def test_discoveries_are_those_of_the_estimator(command, tables):
     assert "if errors are normal and rows independent" in answer["holds"]
 
 
+@pytest.mark.slow
 def test_the_table_says_what_holds_and_how_stable_it_is(command, tables):
     folder, X, Y = tables
     done = command("select", folder, "-t", "y_*", "--fdr", "0.2", COLUMNS="100")
@@ -79,6 +80,7 @@ def test_csv_holds_a_record_a_discovery(command, tables, tmp_path):
     }
 
 
+@pytest.mark.slow
 def test_files_of_moments_and_what_is_left_out(command, tables, tmp_path):
     folder, X, Y = tables
     for part in "ab":

@@ -352,6 +352,7 @@ def test_folds_by_rows_and_by_moments_agree(seed, monkeypatch):
         assert got.selected_.tolist() == want.selected_.tolist()
 
 
+@pytest.mark.slow
 def test_an_estimator_sees_the_covariates_before_the_picks(seed):
     X, Y, Z = confounded(seed)
     got = ProjSeCV(n_features=[2], cv=3, param_grid=None, estimator=Ridge()).fit(X, Y, covariates=Z)

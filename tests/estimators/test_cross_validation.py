@@ -400,6 +400,7 @@ def test_leaves_an_alpha_that_is_clearly_worse(seed):
     assert tuned.best_score_ > alone.best_score_ + 0.05
 
 
+@pytest.mark.slow
 def test_what_the_selector_has_stays_where_others_are_no_better(seed):
     X, Y = known_number(seed)
     for own in (AUTO, AUTO | {"alpha": 2.0}):

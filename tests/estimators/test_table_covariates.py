@@ -244,6 +244,7 @@ def test_permutations_shuffle_what_covariates_leave_of_the_references_of_groups(
         assert_allclose(scores, want.scores_, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_folds_resamples_and_permutations_take_tables_with_covariates(seed):
     frame = cohort(seed, gaps=False)
     X, Y, Z = parts(frame)

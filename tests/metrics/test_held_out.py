@@ -22,7 +22,7 @@ def halves(X, Y, weight=None):
 
 
 @pytest.mark.parametrize("center", [True, False])
-@pytest.mark.parametrize("m", [24, 60, 2000])
+@pytest.mark.parametrize("m", [24, 60, pytest.param(2000, marks=pytest.mark.slow)])
 def test_equals_ridge_regressions_for_every_number_of_variables(seed, m, center):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, 20)) * rng.uniform(0.1, 10, size=20) + rng.normal(size=20)

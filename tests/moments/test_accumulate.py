@@ -99,7 +99,7 @@ def test_bytes_are_summed_exactly(seed):
 
 
 @pytest.mark.parametrize("order", ["C", *slow("F")])
-@pytest.mark.parametrize("n_y", [1, 15, 16, 17, 31, 100, 176, 177, 312])
+@pytest.mark.parametrize("n_y", [1, 16, 17, 177, *slow(15, 31, 100, 176, 312)])
 def test_shapes_around_the_limits_of_small_products(seed, n_y, order):
     """Slicing begins and ends with the shape: 100 x 312 is sliced, 100 x 313 is not."""
     rng = np.random.default_rng(seed)

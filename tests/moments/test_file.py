@@ -98,7 +98,7 @@ def test_every_truncation_is_noticed(small):
         load(content + b"\0")
 
 
-@pytest.mark.parametrize("flip", [0x01, 0xFF])
+@pytest.mark.parametrize("flip", [0x01, pytest.param(0xFF, marks=pytest.mark.slow)])
 def test_every_flipped_byte_is_noticed(small, flip):
     content, load = small
     for place in range(len(content)):

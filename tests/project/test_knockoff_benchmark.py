@@ -45,6 +45,7 @@ def test_shares_are_of_what_was_found_and_of_what_is_real():
     assert judged(np.zeros(5, dtype=bool), real) == (0.0, 0.0)
 
 
+@pytest.mark.slow
 def test_a_run_goes_on_and_its_tables_have_every_contestant(tmp_path, capsys):
     from knockoffs import store
     from knockoffs.cli import main
@@ -67,6 +68,7 @@ def test_the_page_is_made_of_the_files():
     assert text == page.page(text, store.load(store.RESULTS))
 
 
+@pytest.mark.slow
 def test_python_on_the_page_runs():
     import re
 

@@ -213,6 +213,7 @@ def test_a_shortlist_that_is_too_short_is_filled_again(seed, form, monkeypatch):
 
 
 @pytest.mark.parametrize("form", ["auto", "one by one"])
+@pytest.mark.slow
 def test_two_passes_make_fifty_picks_of_two_thousand(seed, form):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(800, 2000))
@@ -272,6 +273,7 @@ def test_a_state_and_a_new_day(seed, tmp_path, form):
     assert (seen[-1].n_kept, seen[-1].n_rows) == (0, 300)  # the next ones everything
 
 
+@pytest.mark.slow
 def test_a_state_keeps_all_products_up_to_about_two_thousand(seed, tmp_path, monkeypatch):
     monkeypatch.undo()
     X, Y = problem(seed)
