@@ -383,3 +383,14 @@ def test_what_variables_of_several_columns_explain_is_what_all_their_columns_do(
     assert list(selector.table()["name"]) == list(selector.selected_names_)
     with pytest.raises(ValueError, match="single columns"):
         selector.stand_ins()
+
+
+def test_outputs_of_one_view_are_all_its_columns(seed):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=["a", "s_1", "s_2", "b"])
+    grouped = ProjSe(2, groups={"S": "s_*"}).fit(frame)
+    assert grouped.output_names_.tolist() == list(frame)
+    assert grouped.explained_.shape == (2, 4)
+    mixed = ProjSe(2).fit(frame.assign(city=rng.choice(["x", "y", "z"], 60)))
+    assert mixed.explained_.shape == (2, len(mixed.output_names_))
+    assert "city=x" in mixed.output_names_

@@ -402,3 +402,15 @@ def test_permutations_of_a_table_are_fits_to_shuffled_references(seed: int) -> N
     for scores, order in zip(test.null_scores, orders, strict=False):
         shuffled = clone(selector).fit(X, Y.iloc[order].reset_index(drop=True))
         np.testing.assert_allclose(scores, shuffled.scores_)
+
+
+def test_sparse_columns_of_pandas_are_numbers(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = sp.random(100, 6, 0.3, format="csr", random_state=seed)
+    y = X[:, [4]].toarray() + 0.01 * rng.normal(size=(100, 1))
+    frame = pd.DataFrame.sparse.from_spmatrix(X)
+    outputs = pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(y))
+    want = ProjSe(1).fit(X.toarray(), y)
+    for given in (ProjSe(1).fit(frame, y), ProjSe(1).fit(X.toarray(), outputs)):
+        assert given.selected_.tolist() == want.selected_.tolist() == [4]
+        np.testing.assert_allclose(given.scores_, want.scores_)

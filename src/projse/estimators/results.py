@@ -86,10 +86,12 @@ class ResultsMixin(HtmlTableMixin):
         """Names of the outputs, which are the columns of ``explained_``."""
         picked = self._products()
         names = picked.output_names
-        if picked.one_view:
-            return self._names_of(np.arange(self.n_features_in_))
         assert picked.products is not None
         n = len(picked.products.y_squares)
+        if picked.one_view:
+            summed = getattr(getattr(self, "moments_", None), "feature_names", None)
+            known = [given for given in (names, summed) if given is not None and len(given) == n]
+            names = known[0] if known else tuple(f"{self._view.lower()}{j}" for j in range(n))
         if names is not None:
             return np.array(names, dtype=object)
         prefix = "y" if self._view == "X" else "x"
@@ -318,6 +320,8 @@ class OfSelectorMixin(HtmlTableMixin):
 
 def output_names(of: Rows | Moments) -> tuple[str, ...] | None:
     """Return the names of the references: of classes, or of columns; None where there are none."""
+    if of.one_view:
+        return None if of.feature_names is None else tuple(map(str, of.feature_names))
     if of.classes is not None:
         return tuple(str(label) for label in of.classes.tolist())
     names = of.target_names

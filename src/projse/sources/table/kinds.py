@@ -119,6 +119,10 @@ def _kind_of_series(series: Any) -> str:
         return "date"
     if dtype == nw.Object:
         return "object"
+    native = series.to_native()
+    subtype = getattr(getattr(native, "dtype", None), "subtype", None)  # of pandas' sparse columns
+    if isinstance(subtype, np.dtype) and subtype.kind in "biuf":
+        return "number"
     # Arrow's own type of columns that hold nothing but gaps.
     return "number" if str(getattr(series.to_native(), "type", series.dtype)) == "null" else "other"
 
