@@ -1,23 +1,20 @@
 """The commands of ``projse``, put together with Typer.
 
-Only :mod:`projse.cli` imports this module: it needs the extra ``cli``.
+Only :mod:`projse.cli` imports this module: it needs the extra ``cli``. What a command runs is
+imported once it runs: ``--help`` and ``--version`` wait for nothing that computes.
 """
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
 
 from projse import __version__
-from projse.cli import discover as _cli_discover
-from projse.cli import moments as _cli_moments
-from projse.cli import select as _cli_select
-from projse.cli.demo import N_CANDIDATES
-from projse.cli.demo import demo as run_demo
 from projse.cli.errors import SafeGroup, plain_errors
 from projse.cli.options import (
     DATA,
     FILES,
+    N_PIXELS,
     Alpha,
     Basis,
     By,
@@ -54,11 +51,10 @@ from projse.cli.options import (
     WithXX,
     option,
 )
-from projse.cli.read import Reading, moments_files
 from projse.cli.values import groups_of, how_many, missing_word, split
-from projse.cli.write import Destinations
-from projse.estimators.paper import PAPER
-from projse.moments.options import SourceOptions
+
+if TYPE_CHECKING:
+    from projse.cli.read import Reading
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -99,14 +95,12 @@ def common(
     context.obj = debug
 
 
-@app.command()
-def demo(
+@app.command("demo")
+def show_demo(
     context: typer.Context,
     n_features: Annotated[
         int,
-        typer.Option(
-            "--n-features", "-k", min=1, max=N_CANDIDATES, help="How many pixels to pick."
-        ),
+        typer.Option("--n-features", "-k", min=1, max=N_PIXELS, help="How many pixels to pick."),
     ] = 10,
     kernel: Annotated[
         Kernel, typer.Option("--kernel", help="Kernel between the variables.")
@@ -115,7 +109,9 @@ def demo(
 ) -> None:
     """Find the left-half pixels of digits that explain the right half."""
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        run_demo(n_features, kernel.value)
+        from projse.cli.demo import demo
+
+        demo(n_features, kernel.value)
 
 
 @app.command()
@@ -199,6 +195,12 @@ def select(
     DATA may also be files that 'projse moments' wrote.
     """
     with plain_errors(show_traceback=debug or bool(context.obj)):
+        from projse.cli.discover import discover
+        from projse.cli.read import moments_files
+        from projse.cli.select import select as run
+        from projse.cli.write import Destinations
+        from projse.estimators.paper import PAPER
+
         destinations = Destinations(json_to, csv_to, report_to)
         if len(destinations.to_stdout) > 1:
             both = " and ".join(destinations.to_stdout)
@@ -230,7 +232,7 @@ def select(
             **{name: value for name, value in given.items() if value is not None},
         }
         if fdr is None:
-            _cli_select.select(reading, parameters, destinations)
+            run(reading, parameters, destinations)
             return
         if one_view or n_features is not None:
             given_too = "--one-view" if one_view else "-k"
@@ -240,7 +242,7 @@ def select(
         if report_to is not None:
             raise typer.BadParameter("--report shows picks; leave out --fdr, or use --json.")
         knockoffs = {"fdr": fdr, "n_draws": draws, "random_state": seed}
-        _cli_discover.discover(reading, parameters, knockoffs, destinations)
+        discover(reading, parameters, knockoffs, destinations)
 
 
 @moments_app.command()
@@ -275,7 +277,9 @@ def build(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
             )
         reading = _reading_of(context)
-        _cli_moments.build(reading, output, jobs)
+        from projse.cli import moments
+
+        moments.build(reading, output, jobs)
 
 
 @moments_app.command()
@@ -287,7 +291,9 @@ def merge(
 ) -> None:
     """Add moments of disjoint rows."""
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        _cli_moments.merge(files, output)
+        from projse.cli import moments
+
+        moments.merge(files, output)
 
 
 @moments_app.command()
@@ -300,7 +306,9 @@ def subtract(
 ) -> None:
     """Take the rows of FILES out of WHOLE."""
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        _cli_moments.subtract(whole, files, output)
+        from projse.cli import moments
+
+        moments.subtract(whole, files, output)
 
 
 @moments_app.command()
@@ -312,11 +320,16 @@ def info(
 ) -> None:
     """Show what files of moments hold."""
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        _cli_moments.info(files, as_json)
+        from projse.cli import moments
+
+        moments.info(files, as_json)
 
 
-def _reading_of(context: typer.Context) -> Reading:
+def _reading_of(context: typer.Context) -> "Reading":
     """Collect the options that the commands that read rows share; refuse what makes no sense."""
+    from projse.cli.read import Reading
+    from projse.moments.options import SourceOptions
+
     given = context.params
     label, file_format = given["class_target"], given["file_format"]
     if sum([bool(given["targets"]), label is not None, given["one_view"]]) > 1:

@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+N_PIXELS = 32
+"""Of half an image of the demo, which picks from them."""
+
 
 class Kernel(StrEnum):
     """Kernels between variables."""
