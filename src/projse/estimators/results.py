@@ -136,11 +136,11 @@ class ResultsMixin(HtmlTableMixin):
             raise ValueError(f"k={k!r} must be a number of stand-ins a pick, from 1.")
         check_is_fitted(self, "selected_")
         found, closeness, keeps = self._stand_ins(int(k))
-        picks = self.selected_names_
+        names = self.variable_names_  # all of them at once: they may be made up
         return [
-            StandIn(str(picks[i]), str(name), float(closeness[i, c]), float(keeps[i, c]))
-            for i in range(len(found))
-            for c, name in enumerate(self._names_of(found[i][found[i] >= 0]))
+            StandIn(str(names[pick]), str(names[j]), float(closeness[i, c]), float(keeps[i, c]))
+            for i, pick in enumerate(self.selected_)
+            for c, j in enumerate(found[i][found[i] >= 0])
         ]
 
     def table(self, output: str | None = None, *, stand_ins: int = 0) -> Any:

@@ -235,7 +235,7 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
 def _stand_ins(selector: Any) -> tuple[list[list[dict[str, Any]]] | None, list[str]]:
     """Return variables left out that are closest to each pick, or why they are not shown."""
     k, n, rank = len(selector.selected_), selector.n_features_in_, selector.reference_rank_
-    if float(k) ** 3 * n + k * float(rank) ** 3 > STAND_INS_FLOPS:
+    if float(k) ** 2 * (n + 16 * k) + k * float(rank) ** 3 > STAND_INS_FLOPS:
         text = f"Stand-ins of {k} picks among {n:,} candidates would take minutes; "
         return None, [text + "selector.stand_ins() finds them."]
     try:
