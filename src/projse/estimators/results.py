@@ -73,7 +73,11 @@ class ResultsMixin(HtmlTableMixin):
         """Keep what may be asked for later of a selection from these rows or moments."""
         one_view = of.one_view if isinstance(of, Moments) else of.Y is None
         assert outcome.picked is not None
-        self._picked = replace(outcome.picked, output_names=output_names(of), one_view=one_view)
+        names = output_names(of)
+        if one_view:  # the columns, as far as a table was encoded to them
+            encoded = (of if outcome.moments is None else outcome.moments).x_variables
+            names = None if encoded is None else encoded.titles
+        self._picked = replace(outcome.picked, output_names=names, one_view=one_view)
 
     @property
     def selected_names_(self) -> Array:
@@ -86,8 +90,9 @@ class ResultsMixin(HtmlTableMixin):
         """Names of the outputs, which are the columns of ``explained_``."""
         picked = self._products()
         names = picked.output_names
-        if picked.one_view:
-            return self._names_of(np.arange(self.n_features_in_))
+        if picked.one_view and names is None:  # the candidates: columns, whatever groups they form
+            n = self.n_features_in_
+            return np.array(self._feature_names() or [f"x{j}" for j in range(n)], dtype=object)
         assert picked.products is not None
         n = len(picked.products.y_squares)
         if names is not None:

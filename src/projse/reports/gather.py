@@ -23,6 +23,7 @@ from projse.reports.fingerprint import (
     parameters,
     versions,
 )
+from projse.reports.variables import columns_of_picks
 
 Array = NDArray[Any]
 
@@ -74,7 +75,7 @@ def gather(
         selector, cv = selector.selector_, selector if cv is None else cv
     _refuse_others(selector, cv, stability)
     moments = getattr(selector, "moments_", None)
-    names = _candidates(selector)
+    names = [str(name) for name in selector.variable_names_]
     explained = _explained(selector, moments)
     stand_ins, left_out = _stand_ins(selector)
     if explained is None:
@@ -82,7 +83,7 @@ def gather(
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "summary": _summary(selector, len(names), moments, explained),
-        "picks": _picks(selector, names, stand_ins, stability),
+        "picks": _picks(selector, moments, names, stand_ins, stability),
         "not_picked": _not_picked(selector, names),
         "explained": explained,
         "has_stand_ins": stand_ins is not None and any(stand_ins),
@@ -118,16 +119,12 @@ def _refuse_others(selector: Any, cv: Any, stability: Any) -> None:
             what = type(given).__name__
             raise TypeError(f"{name} must be a fitted {kind.__name__}, not {what}{remedy}.")
         check_is_fitted(given)
-        if given.n_features_in_ != selector.n_features_in_:
+        n, n_of_selector = len(given.variable_names_), len(selector.variable_names_)
+        if n != n_of_selector:
             raise ValueError(
-                f"{name} was fitted on {given.n_features_in_} candidates, the selector on "
-                f"{selector.n_features_in_}; fit both on the same data."
+                f"{name} was fitted on {n} candidates, the selector on {n_of_selector}; fit both "
+                "on the same data, with the same groups."
             )
-
-
-def _candidates(selector: Any) -> list[str]:
-    """Return the names of all candidates, which ``selected_`` counts by."""
-    return [str(name) for name in selector._names_of(np.arange(selector.n_features_in_))]
 
 
 def _summary(
@@ -141,7 +138,7 @@ def _summary(
     return {
         "n_picks": len(selector.selected_),
         "n_candidates": n_candidates,
-        "n_outputs": None if moments is None else int(moments.n_y),
+        "n_outputs": None if moments is None else int(moments.n_references),
         "n_rows": None if moments is None else int(moments.n_samples),
         "kind": kind,
         "rank": int(selector.reference_rank_),
@@ -152,9 +149,14 @@ def _summary(
 
 
 def _picks(
-    selector: Any, names: list[str], stand_ins: list[list[dict[str, Any]]] | None, stability: Any
+    selector: Any,
+    moments: Any,
+    names: list[str],
+    stand_ins: list[list[dict[str, Any]]] | None,
+    stability: Any,
 ) -> list[dict[str, Any]]:
     """One record a pick, in the order of selection."""
+    columns_of = columns_of_picks(selector, moments)
     columns = zip(
         selector.selected_,
         selector.scores_,
@@ -178,6 +180,7 @@ def _picks(
             "round": int(round_),
             "stand_ins": [] if stand_ins is None else stand_ins[place],
             "flags": _flags(selector, margin, pvalue, included),
+            **columns_of[place],
         }
         if stability is not None:
             record["frequency"] = number(stability.selection_frequencies_[index])
@@ -215,7 +218,7 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
     # Of a constant output there is nothing to explain.
     known = np.isfinite(values.sum(axis=0, keepdims=True))[0]
     if moments is not None and moments.one_view:
-        known[selector.selected_] = False  # picks explain themselves
+        known[selector._picked.indices] = False  # picks explain themselves
     if not known.any() or not len(values):
         return None
     outputs = [str(name) for name in selector.output_names_]
@@ -234,6 +237,12 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
 
 def _stand_ins(selector: Any) -> tuple[list[list[dict[str, Any]]] | None, list[str]]:
     """Return variables left out that are closest to each pick, or why they are not shown."""
+    picked = selector._picked
+    if picked is not None and picked.grouped:
+        return None, [
+            "Stand-ins are not shown: they are single columns for single columns, and "
+            "variables of this fit are several (groups, categories, dates, gaps)."
+        ]
     k, n, rank = len(selector.selected_), selector.n_features_in_, selector.reference_rank_
     if float(k) ** 2 * (n + 16 * k) + k * float(rank) ** 3 > STAND_INS_FLOPS:
         text = f"Stand-ins of {k} picks among {n:,} candidates would take minutes; "
