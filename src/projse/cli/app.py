@@ -10,11 +10,12 @@ import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
 
 from projse import __version__
-from projse.cli.errors import SafeGroup, plain_errors
+from projse.cli.errors import NumbersCommand, SafeGroup, plain_errors
 from projse.cli.options import (
     DATA,
     FILES,
     N_PIXELS,
+    NUMBERS,
     Alpha,
     Basis,
     By,
@@ -22,6 +23,7 @@ from projse.cli.options import (
     ClassTarget,
     Covariates,
     Curves,
+    Cv,
     Debug,
     Draws,
     DropMissing,
@@ -40,10 +42,12 @@ from projse.cli.options import (
     OneView,
     Output,
     Paper,
+    Permutations,
     Quiet,
     Redundancy,
     RoundSize,
     Seed,
+    Stability,
     State,
     StateBy,
     Targets,
@@ -55,6 +59,7 @@ from projse.cli.values import groups_of, how_many, missing_word, split
 
 if TYPE_CHECKING:
     from projse.cli.read import Reading
+    from projse.cli.trust import Asked
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -114,7 +119,7 @@ def show_demo(
         demo(n_features, kernel.value)
 
 
-@app.command()
+@app.command(cls=NumbersCommand)
 def select(
     context: typer.Context,
     data: Annotated[list[str], DATA],
@@ -132,6 +137,9 @@ def select(
             "Without it, as many as the targets have dimensions.",
         ),
     ] = None,
+    cv: Cv = None,
+    stability: Stability = None,
+    permutations: Permutations = None,
     fdr: Fdr = None,
     draws: Draws = 50,
     seed: Seed = 0,
@@ -232,8 +240,15 @@ def select(
             **{name: value for name, value in given.items() if value is not None},
         }
         if fdr is None:
-            run(reading, parameters, destinations)
+            tunes = not paper and all(value is None for value in given.values())
+            asked = _asked_of(context, tunes=tunes)
+            if asked.cv is not None:
+                parameters["n_features_to_select"] = None
+            run(reading, parameters, destinations, asked)
             return
+        too = [name for name in NUMBERS if context.params[name.removeprefix("--")] is not None]
+        if too:
+            raise typer.BadParameter(f"--fdr judges by itself; leave out {' and '.join(too)}.")
         if one_view or n_features is not None:
             given_too = "--one-view" if one_view else "-k"
             raise typer.BadParameter(
@@ -323,6 +338,26 @@ def info(
         from projse.cli import moments
 
         moments.info(files, as_json)
+
+
+def _asked_of(context: typer.Context, *, tunes: bool) -> "Asked":
+    """Collect what is to be found out beside the picks; refuse what makes no sense."""
+    from projse.cli.trust import Asked
+
+    given = context.params
+    most = how_many(given["n_features"])
+    for name in ("cv", "permutations"):
+        if given[name] is not None and given["one_view"]:
+            raise typer.BadParameter(f"--{name} needs targets; leave out --one-view.")
+    if given["cv"] is not None and not (most is None or isinstance(most, int)):
+        raise typer.BadParameter(f"--cv chooses how many; -k {most} is no number to try up to.")
+    numbers = {name: given[name] for name in ("cv", "stability", "permutations")}
+    return Asked(
+        **numbers,
+        seed=given["seed"],
+        n_features=most if isinstance(most, int) else None,
+        tunes=tunes,
+    )
 
 
 def _reading_of(context: typer.Context) -> "Reading":

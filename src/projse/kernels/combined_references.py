@@ -19,21 +19,24 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-def combined_references(moments: Moments) -> Moments:
+def combined_references(moments: Moments, like: Moments | None = None) -> Moments:
     """Fill the gaps of references, and leave out cycles of dates that the first look did not span.
 
-    As for references in memory: no level is pooled, and each has a column.
+    As for references in memory: no level is pooled, and each has a column. ``like`` are moments of
+    more rows with the same columns, whose means fill the gaps instead.
     """
     variables = moments.y_variables
     plain = None if moments.encoding is None else moments.encoding.get("y")
     if variables is None or plain is None or moments.y_mean is None or moments.yy is None:
         return moments
     encoder = TableEncoder.from_dict(plain)
-    n = moments.n_samples
+    whole = moments if like is None else like
+    assert whole.y_mean is not None
+    n = whole.n_samples
     bases = bases_of(
         variables,
         encoder.plans,
-        moments.y_mean,
+        whole.y_mean,
         sum_weights=float(n),
         n_rows=n,
         missing=encoder.missing,

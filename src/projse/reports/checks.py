@@ -51,7 +51,12 @@ LISTED = 12
 
 
 def checks(
-    selector: Any, names: Sequence[str], *, cv: Any = None, stability: Any = None
+    selector: Any,
+    names: Sequence[str],
+    *,
+    cv: Any = None,
+    stability: Any = None,
+    permutations: Any = None,
 ) -> list[dict[str, Any]]:
     """Look at a fitted ``ProjSe``, and at what cross-validation and resamples say of it.
 
@@ -63,6 +68,7 @@ def checks(
         Of all candidates.
     cv : ProjSeCV or None
     stability : StabilityProjSe or None
+    permutations : PermutationTest or None
 
     Returns
     -------
@@ -89,6 +95,8 @@ def checks(
         found.append(_predicts(cv))
     if stability is not None and len(selector.selected_):
         found.append(_comes_back(selector, stability, names))
+    if permutations is not None:
+        found.append(_shuffled(selector, permutations, names))
     order = ("look", "unknown", "fine")
     found.sort(key=lambda check: order.index(check.status))
     return [asdict(check) | {"names": list(check.names)} for check in found]
@@ -271,6 +279,20 @@ def copies_of_earlier(
         earlier = np.arange(moments.n_x) < rows[:, None]
         found[rows] = ((r2 > 1 - COPY) & earlier).any(axis=1)
     return found
+
+
+def _shuffled(selector: Any, test: Any, names: Sequence[str]) -> Check:
+    title, level = "Shuffled outputs", selector.significance
+    n = f"{test.n_permutations:,} shuffles of the outputs"
+    weak = test.pvalues > level
+    if not weak.any():
+        text = f"Of {n}, at most {100 * test.pvalues.max():.2g} % gave picks that score as high."
+        return Check("fine", title, text)
+    text = (
+        f"{_picks(weak.sum())} no better than what more than {100 * level:g} % of {n} gave at the "
+        "same place. The p-value of the first pick is the one to go by."
+    )
+    return _concerning("look", title, text, test.selected[weak], names)
 
 
 def _predicts(cv: Any) -> Check:

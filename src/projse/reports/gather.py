@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.permutation import PermutationTest
 from projse.estimators.projse import ProjSe
 from projse.estimators.results import output_names
 from projse.estimators.stability import StabilityProjSe
@@ -48,6 +49,7 @@ def gather(
     *,
     cv: Any = None,
     stability: Any = None,
+    permutations: PermutationTest | None = None,
     command: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> dict[str, Any]:
@@ -59,6 +61,8 @@ def gather(
         Fitted.
     cv : ProjSeCV or None
     stability : StabilityProjSe or None
+    permutations : PermutationTest or None
+        Of the same picks.
     command : str or None
         The command line that this came from.
     notes : tuple of str
@@ -88,7 +92,7 @@ def gather(
         "explained": explained,
         "has_stand_ins": stand_ins is not None and any(stand_ins),
         "left_out": left_out,
-        "checks": checks(selector, names, cv=cv, stability=stability),
+        "checks": checks(selector, names, cv=cv, stability=stability, permutations=permutations),
         "notes": list(dict.fromkeys(notes)),
         "cv": None if cv is None else _curves(cv),
         "stability": None if stability is None else _frequencies(stability, selector, names),

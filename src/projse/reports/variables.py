@@ -27,7 +27,8 @@ def columns_of_picks(selector: Any, moments: Moments | None) -> list[dict[str, A
     """Return the columns of each pick, the first few by name; nothing where each is a column."""
     k = len(selector.selected_)
     if moments is not None and moments.x_variables is not None:
-        names, of_column = moments.x_variables.titles, variable_of_column(selector, moments)
+        names: Any = moments.x_variables.titles
+        of_column = variable_of_column(selector, moments)
     elif hasattr(selector, "variables_"):
         of_column = selector.variables_.of_column
         names = selector._feature_names() or [f"x{j}" for j in range(len(of_column))]
