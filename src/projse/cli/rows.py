@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import numpy as np
+
 from projse.cli.read import Reading, moments_files
 from projse.sources import open_source
 from projse.sources.columns import choose
@@ -24,7 +26,7 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
     Returns
     -------
     X, y : pyarrow.Table
-    covariates : pyarrow.Table or None
+    covariates : ndarray or None
     parameters : dict
         Of a selector from them.
     """
@@ -62,7 +64,10 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
         kinds = {field.name: field for field in fields}
         plain = all(kinds[name].plain for name in columns.targets)
         target_type = "continuous" if plain else "auto"
-    covariates = whole.select(list(columns.covariates)) if columns.covariates else None
+    covariates = None
+    if columns.covariates:  # numbers: the source refuses others
+        numbers = [whole.column(name).cast("float64").to_numpy() for name in columns.covariates]
+        covariates = np.column_stack(numbers)
     parameters = {
         "target_type": target_type,
         "categorical_features": list(columns.categorical) or "from_dtype",

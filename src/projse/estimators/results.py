@@ -67,6 +67,7 @@ class ResultsMixin(HtmlTableMixin):
     n_features_in_: int
     _view: str
     variable_names_: Any
+    _feature_names: Any
     _picked: Picked | None = None
 
     def _keep_picked(self, outcome: Outcome, of: Rows | Moments) -> None:
