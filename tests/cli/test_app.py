@@ -211,7 +211,12 @@ def test_debug_shows_the_traceback(failing: Command, arguments: list[str]) -> No
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--version",), ("--help",), ("select", "--help"), ("moments", "build", "--help")]
+    "arguments",
+    [
+        ("--version",),
+        ("--help",),
+        *slow(("select", "--help"), ("moments", "build", "--help")),
+    ],
 )
 def test_help_and_version_wait_for_nothing_that_computes(arguments: tuple[str, ...]) -> None:
     done = run_python(
