@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from day_files import days, planted_table, small_chunks
+from pages import gathered
 from patients import TARGETS, patients
 from processes import picks
 from sklearn.model_selection import KFold
-from test_report_option import gathered
 from variants import slow
 
 from projse import Moments, ProjSe, ProjSeCV, StabilityProjSe, moments_from, permutation_test

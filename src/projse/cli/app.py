@@ -4,12 +4,13 @@ Only :mod:`projse.cli` imports this module: it needs the extra ``cli``. What a c
 imported once it runs: ``--help`` and ``--version`` wait for nothing that computes.
 """
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
 
 from projse import __version__
+from projse.cli.collect import asked_of, reading_of
 from projse.cli.errors import NumbersCommand, SafeGroup, plain_errors
 from projse.cli.options import (
     DATA,
@@ -32,7 +33,6 @@ from projse.cli.options import (
     Fdr,
     Features,
     FileFormat,
-    Format,
     Gaps,
     Group,
     Jobs,
@@ -55,11 +55,7 @@ from projse.cli.options import (
     WithXX,
     option,
 )
-from projse.cli.values import groups_of, how_many, missing_word, split
-
-if TYPE_CHECKING:
-    from projse.cli.read import Reading
-    from projse.cli.trust import Asked
+from projse.cli.values import groups_of, how_many, split
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -213,7 +209,7 @@ def select(
         if len(destinations.to_stdout) > 1:
             both = " and ".join(destinations.to_stdout)
             raise typer.BadParameter(f"{both} cannot both go to standard output.")
-        reading = _reading_of(context)
+        reading = reading_of(context)
         if not (targets or class_target or one_view or moments_files(data)):
             raise typer.BadParameter(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
@@ -241,7 +237,7 @@ def select(
         }
         if fdr is None:
             tunes = not paper and all(value is None for value in given.values())
-            asked = _asked_of(context, tunes=tunes)
+            asked = asked_of(context, tunes=tunes)
             if asked.cv is not None:
                 parameters["n_features_to_select"] = None
             run(reading, parameters, destinations, asked)
@@ -291,7 +287,7 @@ def build(
             raise typer.BadParameter(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
             )
-        reading = _reading_of(context)
+        reading = reading_of(context)
         from projse.cli import moments
 
         moments.build(reading, output, jobs)
@@ -338,51 +334,3 @@ def info(
         from projse.cli import moments
 
         moments.info(files, as_json)
-
-
-def _asked_of(context: typer.Context, *, tunes: bool) -> "Asked":
-    """Collect what is to be found out beside the picks; refuse what makes no sense."""
-    from projse.cli.trust import Asked
-
-    given = context.params
-    most = how_many(given["n_features"])
-    for name in ("cv", "permutations"):
-        if given[name] is not None and given["one_view"]:
-            raise typer.BadParameter(f"--{name} needs targets; leave out --one-view.")
-    if given["cv"] is not None and not (most is None or isinstance(most, int)):
-        raise typer.BadParameter(f"--cv chooses how many; -k {most} is no number to try up to.")
-    numbers = {name: given[name] for name in ("cv", "stability", "permutations")}
-    return Asked(
-        **numbers,
-        seed=given["seed"],
-        n_features=most if isinstance(most, int) else None,
-        tunes=tunes,
-    )
-
-
-def _reading_of(context: typer.Context) -> "Reading":
-    """Collect the options that the commands that read rows share; refuse what makes no sense."""
-    from projse.cli.read import Reading
-    from projse.moments.options import SourceOptions
-
-    given = context.params
-    label, file_format = given["class_target"], given["file_format"]
-    if sum([bool(given["targets"]), label is not None, given["one_view"]]) > 1:
-        raise typer.BadParameter("Choose one of --targets, --class and --one-view.")
-    source = SourceOptions(
-        targets=split(given["targets"]),
-        features=split(given["features"]),
-        exclude=split(given["exclude"]),
-        weight=given["weight"],
-        class_target=label,
-        covariates=split(given["covariates"]),
-        missing=missing_word(given["missing"], given["drop_missing"]),
-        numeric_only=given["numeric_only"],
-        with_xx="auto" if given["with_xx"] is None else given["with_xx"],
-        format=None if file_format is None else Format(file_format).value,
-        state=given["state"],
-        state_by=StateBy(given["state_by"]).value,
-        categorical_features=split(given["categorical"]) or "from_dtype",
-        basis=Basis(given["basis"]).value,
-    )
-    return Reading(list(given["data"]), source, quiet=given["quiet"])

@@ -12,9 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from projse.estimators.cross_validation import ProjSeCV
 from projse.estimators.permutation import PermutationTest
-from projse.estimators.projse import ProjSe
 from projse.estimators.results import output_names
-from projse.estimators.stability import StabilityProjSe
 from projse.exceptions import ProductsMissingError
 from projse.reports.checks import CLOSE, TIE, checks
 from projse.reports.fingerprint import (
@@ -24,6 +22,7 @@ from projse.reports.fingerprint import (
     parameters,
     versions,
 )
+from projse.reports.refuse import refuse_other_test, refuse_others
 from projse.reports.variables import columns_of_picks
 
 Array = NDArray[Any]
@@ -77,7 +76,8 @@ def gather(
     if isinstance(selector, ProjSeCV):
         check_is_fitted(selector)
         selector, cv = selector.selector_, selector if cv is None else cv
-    _refuse_others(selector, cv, stability)
+    refuse_others(selector, cv, stability)
+    refuse_other_test(selector, permutations)
     moments = getattr(selector, "moments_", None)
     names = [str(name) for name in selector.variable_names_]
     explained = _explained(selector, moments)
@@ -106,29 +106,6 @@ def gather(
             "versions": versions(),
         },
     }
-
-
-def _refuse_others(selector: Any, cv: Any, stability: Any) -> None:
-    """Refuse what is no fitted selector of the kind, or is not about the same candidates."""
-    kinds = (("selector", selector, ProjSe), ("cv", cv, ProjSeCV))
-    for name, given, kind in (*kinds, ("stability", stability, StabilityProjSe)):
-        if given is None and name != "selector":
-            continue
-        if not isinstance(given, kind):
-            remedy = ""
-            if hasattr(given, "x_selector_"):
-                remedy = "; report its x_selector_ and its y_selector_ one by one"
-            elif isinstance(given, StabilityProjSe):
-                remedy = "; pass it as stability=, beside the selector fitted on all rows"
-            what = type(given).__name__
-            raise TypeError(f"{name} must be a fitted {kind.__name__}, not {what}{remedy}.")
-        check_is_fitted(given)
-        n, n_of_selector = len(given.variable_names_), len(selector.variable_names_)
-        if n != n_of_selector:
-            raise ValueError(
-                f"{name} was fitted on {n} candidates, the selector on {n_of_selector}; fit both "
-                "on the same data, with the same groups."
-            )
 
 
 def _summary(
