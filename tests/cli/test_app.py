@@ -208,3 +208,26 @@ def test_debug_shows_the_traceback(failing: Command, arguments: list[str]) -> No
     assert done.returncode == 1
     assert "Traceback" in done.stderr
     assert "ValueError: no luck" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--version",),
+        ("--help",),
+        *slow(("select", "--help"), ("moments", "build", "--help")),
+    ],
+)
+def test_help_and_version_wait_for_nothing_that_computes(arguments: tuple[str, ...]) -> None:
+    done = run_python(
+        "import resource, sys, projse.cli\n"
+        f"sys.argv = {['projse', *arguments]!r}\n"
+        "try: projse.cli.main()\n"
+        "except SystemExit: pass\n"
+        "heavy = {'numpy', 'scipy', 'sklearn', 'pyarrow', 'pandas', 'joblib', 'narwhals'}\n"
+        "used = resource.getrusage(resource.RUSAGE_SELF)\n"
+        "print(sorted(heavy & set(sys.modules)), used.ru_utime + used.ru_stime < 1, sep='|')"
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "[]|True"
+    assert len(done.stdout.splitlines()) > 1, "it said nothing"

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 import sys
 
 import pytest
-
-
-def gathered(html):
-    """What a page holds."""
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, re.DOTALL)
-    return json.loads(found.group(1))
+from pages import gathered
 
 
 @pytest.fixture

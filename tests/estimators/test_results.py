@@ -394,3 +394,22 @@ def test_outputs_of_one_view_are_all_its_columns(seed):
     mixed = ProjSe(2).fit(frame.assign(city=rng.choice(["x", "y", "z"], 60)))
     assert mixed.explained_.shape == (2, len(mixed.output_names_))
     assert "city=x" in mixed.output_names_
+
+
+def test_all_but_each_pick_are_taken_out_in_k_log_k_steps(seed, monkeypatch):
+    from projse.search.conditioning import Conditioning
+
+    X, Y = planted(seed, n_samples=400)
+    X = np.column_stack([X, np.random.default_rng(seed).normal(size=(400, 24))])
+    selector = ProjSe(16).fit(X, Y)
+    widths = []
+    taken_out = Conditioning._take_out
+
+    def counted(self, row, *more):
+        widths.append(len(row))
+        taken_out(self, row, *more)
+
+    monkeypatch.setattr(Conditioning, "_take_out", counted)
+    selector.stand_ins(1)
+    assert len(widths) == 16 * 4
+    assert max(widths) <= 2 * 16

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,7 +11,14 @@ from planted import planted, planted_labels
 from sklearn.exceptions import NotFittedError
 
 import projse
-from projse import PAPER, ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe
+from projse import (
+    PAPER,
+    ProjSe,
+    ProjSeCV,
+    StabilityProjSe,
+    TwoViewProjSe,
+    permutation_test,
+)
 from projse.reports.gather import gather, wilson_interval
 
 
@@ -189,3 +197,22 @@ def test_a_report_is_written_whole_and_its_place_is_returned(seed, tmp_path):
         projse.report(fitted(seed), tmp_path / "no" / "picks.html")
     with pytest.raises(IsADirectoryError, match="is a folder"):
         projse.report(fitted(seed), tmp_path)
+
+
+def test_a_permutation_test_becomes_a_check(seed):
+    X, Y = planted(seed)
+    noise = np.random.default_rng(seed).normal(size=X.shape)
+    for rows, status in ((X, "fine"), (noise, "look")):
+        selector = ProjSe(1).fit(rows, Y)
+        test = permutation_test(ProjSe(1), rows, Y, n_permutations=39, random_state=0)
+        if status == "look" and test.pvalues[0] <= selector.significance:
+            continue  # one data set in twenty
+        found = {c["title"]: c for c in gather(selector, permutations=test)["checks"]}
+        check = found["Shuffled outputs"]
+        assert check["status"] == status
+        assert "39 shuffles" in check["text"]
+        assert check["names"] == ([] if status == "fine" else selector.selected_names_.tolist())
+    with pytest.raises(TypeError, match="what permutation_test returns, not ProjSe"):
+        gather(selector, permutations=selector)
+    with pytest.raises(ValueError, match="more candidates"):
+        gather(ProjSe(1).fit(X[:, :1], Y), permutations=replace(test, selected=np.array([5])))

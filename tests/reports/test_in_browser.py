@@ -355,3 +355,20 @@ def test_axe_finds_what_is_serious(opened, whole):
     browser = opened(whole)
     browser.execute_script("document.getElementById('search').labels[0].remove()")
     assert axe(browser), "a check that finds nothing in a broken page checks nothing"
+
+
+def test_columns_of_variables_are_listed_and_found_by_a_search(opened, whole):
+    of_columns = json.loads(json.dumps(whole))
+    for pick in of_columns["picks"]:
+        pick["columns"], pick["n_columns"] = [f"{pick['name']}=only"], 1
+    of_columns["picks"][1].update(columns=[*NASTY.values(), "city=Oslo"], n_columns=100)
+    browser = opened(of_columns)
+    place = list(heads(browser)).index("Columns")
+    listed = column(browser, place)
+    assert "city=Oslo" in listed[1]
+    assert f"and {100 - len(NASTY) - 1} more" in listed[1]
+    assert listed[0] == f"{of_columns['picks'][0]['name']}=only"
+    browser.find_element(By.ID, "search").send_keys("city=Oslo")
+    assert ranks(browser) == [2]
+    assert axe(browser) == []
+    assert "Columns" not in heads(opened(whole))

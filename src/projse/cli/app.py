@@ -1,6 +1,7 @@
 """The commands of ``projse``, put together with Typer.
 
-Only :mod:`projse.cli` imports this module: it needs the extra ``cli``.
+Only :mod:`projse.cli` imports this module: it needs the extra ``cli``. What a command runs is
+imported once it runs: ``--help`` and ``--version`` wait for nothing that computes.
 """
 
 from typing import Annotated
@@ -9,15 +10,13 @@ import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
 
 from projse import __version__
-from projse.cli import discover as _cli_discover
-from projse.cli import moments as _cli_moments
-from projse.cli import select as _cli_select
-from projse.cli.demo import N_CANDIDATES
-from projse.cli.demo import demo as run_demo
-from projse.cli.errors import SafeGroup, plain_errors
+from projse.cli.collect import asked_of, reading_of
+from projse.cli.errors import NumbersCommand, SafeGroup, plain_errors
 from projse.cli.options import (
     DATA,
     FILES,
+    N_PIXELS,
+    NUMBERS,
     Alpha,
     Basis,
     By,
@@ -25,6 +24,7 @@ from projse.cli.options import (
     ClassTarget,
     Covariates,
     Curves,
+    Cv,
     Debug,
     Draws,
     DropMissing,
@@ -33,7 +33,6 @@ from projse.cli.options import (
     Fdr,
     Features,
     FileFormat,
-    Format,
     Gaps,
     Group,
     Jobs,
@@ -43,10 +42,12 @@ from projse.cli.options import (
     OneView,
     Output,
     Paper,
+    Permutations,
     Quiet,
     Redundancy,
     RoundSize,
     Seed,
+    Stability,
     State,
     StateBy,
     Targets,
@@ -54,11 +55,7 @@ from projse.cli.options import (
     WithXX,
     option,
 )
-from projse.cli.read import Reading, moments_files
-from projse.cli.values import groups_of, how_many, missing_word, split
-from projse.cli.write import Destinations
-from projse.estimators.paper import PAPER
-from projse.moments.options import SourceOptions
+from projse.cli.values import groups_of, how_many, split
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -99,14 +96,12 @@ def common(
     context.obj = debug
 
 
-@app.command()
-def demo(
+@app.command("demo")
+def show_demo(
     context: typer.Context,
     n_features: Annotated[
         int,
-        typer.Option(
-            "--n-features", "-k", min=1, max=N_CANDIDATES, help="How many pixels to pick."
-        ),
+        typer.Option("--n-features", "-k", min=1, max=N_PIXELS, help="How many pixels to pick."),
     ] = 10,
     kernel: Annotated[
         Kernel, typer.Option("--kernel", help="Kernel between the variables.")
@@ -115,10 +110,12 @@ def demo(
 ) -> None:
     """Find the left-half pixels of digits that explain the right half."""
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        run_demo(n_features, kernel.value)
+        from projse.cli.demo import demo
+
+        demo(n_features, kernel.value)
 
 
-@app.command()
+@app.command(cls=NumbersCommand)
 def select(
     context: typer.Context,
     data: Annotated[list[str], DATA],
@@ -136,6 +133,9 @@ def select(
             "Without it, as many as the targets have dimensions.",
         ),
     ] = None,
+    cv: Cv = None,
+    stability: Stability = None,
+    permutations: Permutations = None,
     fdr: Fdr = None,
     draws: Draws = 50,
     seed: Seed = 0,
@@ -199,11 +199,17 @@ def select(
     DATA may also be files that 'projse moments' wrote.
     """
     with plain_errors(show_traceback=debug or bool(context.obj)):
+        from projse.cli.discover import discover
+        from projse.cli.read import moments_files
+        from projse.cli.select import select as run
+        from projse.cli.write import Destinations
+        from projse.estimators.paper import PAPER
+
         destinations = Destinations(json_to, csv_to, report_to)
         if len(destinations.to_stdout) > 1:
             both = " and ".join(destinations.to_stdout)
             raise typer.BadParameter(f"{both} cannot both go to standard output.")
-        reading = _reading_of(context)
+        reading = reading_of(context)
         if not (targets or class_target or one_view or moments_files(data)):
             raise typer.BadParameter(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
@@ -230,8 +236,15 @@ def select(
             **{name: value for name, value in given.items() if value is not None},
         }
         if fdr is None:
-            _cli_select.select(reading, parameters, destinations)
+            tunes = not paper and all(value is None for value in given.values())
+            asked = asked_of(context, tunes=tunes)
+            if asked.cv is not None:
+                parameters["n_features_to_select"] = None
+            run(reading, parameters, destinations, asked)
             return
+        too = [name for name in NUMBERS if context.params[name.removeprefix("--")] is not None]
+        if too:
+            raise typer.BadParameter(f"--fdr judges by itself; leave out {' and '.join(too)}.")
         if one_view or n_features is not None:
             given_too = "--one-view" if one_view else "-k"
             raise typer.BadParameter(
@@ -240,7 +253,7 @@ def select(
         if report_to is not None:
             raise typer.BadParameter("--report shows picks; leave out --fdr, or use --json.")
         knockoffs = {"fdr": fdr, "n_draws": draws, "random_state": seed}
-        _cli_discover.discover(reading, parameters, knockoffs, destinations)
+        discover(reading, parameters, knockoffs, destinations)
 
 
 @moments_app.command()
@@ -274,8 +287,10 @@ def build(
             raise typer.BadParameter(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
             )
-        reading = _reading_of(context)
-        _cli_moments.build(reading, output, jobs)
+        reading = reading_of(context)
+        from projse.cli import moments
+
+        moments.build(reading, output, jobs)
 
 
 @moments_app.command()
@@ -287,7 +302,9 @@ def merge(
 ) -> None:
     """Add moments of disjoint rows."""
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        _cli_moments.merge(files, output)
+        from projse.cli import moments
+
+        moments.merge(files, output)
 
 
 @moments_app.command()
@@ -300,7 +317,9 @@ def subtract(
 ) -> None:
     """Take the rows of FILES out of WHOLE."""
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        _cli_moments.subtract(whole, files, output)
+        from projse.cli import moments
+
+        moments.subtract(whole, files, output)
 
 
 @moments_app.command()
@@ -312,29 +331,6 @@ def info(
 ) -> None:
     """Show what files of moments hold."""
     with plain_errors(show_traceback=debug or bool(context.obj)):
-        _cli_moments.info(files, as_json)
+        from projse.cli import moments
 
-
-def _reading_of(context: typer.Context) -> Reading:
-    """Collect the options that the commands that read rows share; refuse what makes no sense."""
-    given = context.params
-    label, file_format = given["class_target"], given["file_format"]
-    if sum([bool(given["targets"]), label is not None, given["one_view"]]) > 1:
-        raise typer.BadParameter("Choose one of --targets, --class and --one-view.")
-    source = SourceOptions(
-        targets=split(given["targets"]),
-        features=split(given["features"]),
-        exclude=split(given["exclude"]),
-        weight=given["weight"],
-        class_target=label,
-        covariates=split(given["covariates"]),
-        missing=missing_word(given["missing"], given["drop_missing"]),
-        numeric_only=given["numeric_only"],
-        with_xx="auto" if given["with_xx"] is None else given["with_xx"],
-        format=None if file_format is None else Format(file_format).value,
-        state=given["state"],
-        state_by=StateBy(given["state_by"]).value,
-        categorical_features=split(given["categorical"]) or "from_dtype",
-        basis=Basis(given["basis"]).value,
-    )
-    return Reading(list(given["data"]), source, quiet=given["quiet"])
+        moments.info(files, as_json)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from projse.cli.options import N_PIXELS
 from projse.cli.table import picks_table, print_new_rounds, print_prose, warnings_as_notes
 from projse.estimators.projse import ProjSe
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
 SIDE = 8
 HALF = SIDE // 2
-N_CANDIDATES = SIDE * HALF
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -56,8 +56,8 @@ def _digit_halves() -> tuple[FloatArray, FloatArray]:
     images = np.asarray(load_digits().images, dtype=np.float64)
     n_rows = images.shape[0]
     return (
-        images[:, :, :HALF].reshape(n_rows, N_CANDIDATES),
-        images[:, :, HALF:].reshape(n_rows, N_CANDIDATES),
+        images[:, :, :HALF].reshape(n_rows, N_PIXELS),
+        images[:, :, HALF:].reshape(n_rows, N_PIXELS),
     )
 
 

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
+from projse.cli.options import with_numbers
 from projse.cli.text import shown, shown_lines
 
 FAILED = 1
@@ -28,6 +29,14 @@ class SafeGroup(TyperGroup):
         """Run a command."""
         with _safe_usage():
             return super().invoke(*args, **options)
+
+
+class NumbersCommand(TyperCommand):
+    """A command with options whose number may be left out."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the arguments."""
+        return super().parse_args(ctx, with_numbers(args))
 
 
 @contextmanager

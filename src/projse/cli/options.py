@@ -6,6 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
+N_PIXELS = 32
+"""Of half an image of the demo, which picks from them."""
+
 
 class Kernel(StrEnum):
     """Kernels between variables."""
@@ -185,8 +188,59 @@ Fdr = Annotated[
         "them (0.1, say), instead of a number of picks.",
     ),
 ]
+Cv = Annotated[
+    int | None,
+    option(
+        "--cv",
+        metavar="[FOLDS]",
+        min=2,
+        help="Choose how many by cross-validation, of 5 folds if no number follows; -k is then the "
+        "most to try. Folds are runs of files where there are enough, else rows dealt at random.",
+    ),
+]
+Stability = Annotated[
+    int | None,
+    option(
+        "--stability",
+        metavar="[N]",
+        min=2,
+        help="Select again from N resamples of half the rows (100), and show what comes back.",
+    ),
+]
+Permutations = Annotated[
+    int | None,
+    option(
+        "--permutations",
+        metavar="[N]",
+        min=1,
+        help="Test against N shuffles of the targets (999); rows are held in memory for it.",
+    ),
+]
+NUMBERS = {"--cv": "5", "--stability": "100", "--permutations": "999"}
+"""Options whose number may be left out, and what it is then."""
+
+
+def with_numbers(arguments: list[str]) -> list[str]:
+    """Put in the numbers that were left out: 'select --cv DATA' means 'select --cv 5 DATA'."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    result: list[str] = []
+    for place, word in enumerate(arguments[:end]):
+        result.append(word)
+        follows = arguments[place + 1] if place + 1 < end else ""
+        if word in NUMBERS and not follows.lstrip("-").isdecimal():
+            result.append(NUMBERS[word])
+    return result + arguments[end:]
+
+
 Draws = Annotated[int, option("--draws", min=1, help="Draws of twins for --fdr.")]
-Seed = Annotated[int, option("--seed", min=0, help="Of the draws for --fdr.")]
+Seed = Annotated[
+    int,
+    option(
+        "--seed",
+        min=0,
+        help="Of what is drawn at random: --fdr, --cv, --stability, --permutations.",
+    ),
+]
 DropMissing = Annotated[bool, option("--drop-missing", help="The same as --missing drop.")]
 Gaps = Annotated[
     Missing,

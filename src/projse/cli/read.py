@@ -67,15 +67,23 @@ class Reading:
                 self.n_passes = now.n_passes
                 show(now)
 
-            try:
+            with self.told_what_is_kept():
                 result = read(report)
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt(self._when_interrupted()) from None
         self.seconds = time.perf_counter() - started
         return result
 
+    @contextmanager
+    def told_what_is_kept(self) -> Iterator[None]:
+        """Say what was kept, and how to go on, when the user interrupts."""
+        try:
+            yield
+        except KeyboardInterrupt as interrupt:
+            told = str(interrupt) or self._when_interrupted()
+            raise KeyboardInterrupt(told) from None
+
     def _when_interrupted(self) -> str:
-        """Say what was kept, and how to go on."""
+        if moments_files(self.data):
+            return "the moments are as they were; run the same command again."
         if self.source.state is None:
             return "nothing is kept; --state DIR keeps the sums of each file as it is done."
         done = "what was done before is kept"

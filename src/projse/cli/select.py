@@ -12,13 +12,22 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from projse.cli.moments import references_of
 from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
+from projse.cli.rows import rows_in_memory
 from projse.cli.table import picks_table, print_new_rounds, print_prose, warnings_as_notes
 from projse.cli.text import json_text, shown
+from projse.cli.trust import (
+    Asked,
+    Found,
+    finite,
+    fit_blocks,
+    load_folds,
+    read_folds,
+    shuffle_targets,
+    total_of,
+)
 from projse.cli.write import STDOUT, Destinations, is_terminal, place_to_write, write_text
 from projse.estimators.projse import ProjSe
 from projse.exceptions import ProductsMissingError, ProductsMissingWarning, SourceError
@@ -28,37 +37,67 @@ from projse.reports.page import page
 from projse.sources.groups import resolve_groups
 
 
-def select(reading: Reading, parameters: dict[str, Any], destinations: Destinations) -> None:
+def select(
+    reading: Reading,
+    parameters: dict[str, Any],
+    destinations: Destinations,
+    asked: Asked | None = None,
+) -> None:
     """Read, select, and show or write the picks."""
+    asked = Asked() if asked is None else asked
     where_to = places(reading, destinations)
-    selector = ProjSe(**parameters)
-    with warnings_as_notes() as notes, _all_picks():
-        if moments_files(reading.data):
-            moments = _sum(load_disjoint(reading.data))
-            left_out = excluded(moments, reading, selector.groups)
-            selector.set_params(exclude=left_out or None).fit_moments(moments)
-        else:
-            selector.set_params(missing=reading.source.missing, **reading.encoding)
-            reading.run(
-                lambda report: selector.fit_source(reading.data, progress=report, **reading.options)
-            )
-    summary = reading.summary(selector.moments_)
+    with warnings_as_notes() as notes, _all_picks(), reading.told_what_is_kept():
+        rows = None
+        if asked.permutations is not None:  # first: where they do not fit, nothing else is done
+            rows = rows_in_memory(reading, "--permutations")
+        found = _fit(reading, ProjSe(**parameters), asked)
+        if rows is not None:
+            shuffle_targets(found, rows, asked)
+    summary = reading.summary(found.selector.moments_)
     for option, place in where_to.items():
-        write_text(place, _text(option, place, selector, reading, notes))
+        write_text(place, _text(option, place, found, reading, notes))
     if destinations.to_stdout:
         if not reading.quiet:
             say(summary)
         return
-    _print(selector, summary)
+    _print(found, summary)
 
 
-def _text(option: str, place: str | Path, selector: Any, reading: Reading, notes: list[str]) -> str:
+def _fit(reading: Reading, selector: ProjSe, asked: Asked) -> Found:
+    """Select from moments or from rows, in blocks where folds or resamples are asked for."""
+    if moments_files(reading.data):
+        blocks = load_folds(reading, asked) if asked.blocks else [load_disjoint(reading.data)]
+        total = total_of(block for fold in blocks for block in fold)
+        left_out = excluded(total, reading, selector.groups)
+        selector.set_params(exclude=left_out or None)
+        if asked.blocks:
+            return fit_blocks(selector, blocks, asked, by_file=True)
+        return Found(selector.fit_moments(total))
+    selector.set_params(missing=reading.source.missing, **reading.encoding)
+    if asked.blocks:
+        folds, by_file = read_folds(reading, asked, selector.n_jobs)
+        return fit_blocks(selector, folds, asked, by_file=by_file)
+    reading.run(
+        lambda report: selector.fit_source(reading.data, progress=report, **reading.options)
+    )
+    return Found(selector)
+
+
+def _text(option: str, place: str | Path, found: Found, reading: Reading, notes: list[str]) -> str:
     """Return what an option asks to be written."""
     if option == "--json":
-        return json_text(as_dict(selector, reading))
+        return json_text(as_dict(found, reading))
     if option == "--csv":
-        return as_csv(selector, for_terminal=is_terminal(place))
-    return page(gather(selector, command=_command(), notes=tuple(notes)))
+        return as_csv(found, for_terminal=is_terminal(place))
+    gathered = gather(
+        found.selector,
+        cv=found.cv,
+        stability=found.stability,
+        permutations=found.permutations,
+        command=_command(),
+        notes=tuple(notes),
+    )
+    return page(gathered)
 
 
 def _command() -> str:
@@ -89,8 +128,9 @@ def variable_names(selector: Any) -> list[str]:
     return names_of(selector.moments_)
 
 
-def picks_of(selector: Any) -> list[dict[str, Any]]:
+def picks_of(found: Found) -> list[dict[str, Any]]:
     """One record a pick, in the order of selection; with groups, also the columns of each."""
+    selector = found.selector
     names = variable_names(selector)
     columns_of = _columns_of(selector)
     columns = zip(
@@ -109,9 +149,10 @@ def picks_of(selector: Any) -> list[dict[str, Any]]:
             "index": int(index),
             "score": float(score),
             "correlation": float(correlation),
-            "margin": _number(margin),
-            "p_value": _number(pvalue),
+            "margin": finite(margin),
+            "p_value": finite(pvalue),
             "round": int(round_),
+            **{key: values[place - 1] for key, values in found.of_picks.items()},
             **columns_of(int(index)),
         }
         for place, (index, score, correlation, margin, pvalue, round_) in enumerate(columns, 1)
@@ -126,10 +167,11 @@ def _columns_of(selector: Any) -> Callable[[int], dict[str, Any]]:
     return lambda index: {"columns": [names[j] for j in variables.columns_of(index)]}
 
 
-def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
+def as_dict(found: Found, reading: Reading) -> dict[str, Any]:
     """Everything a program may want to know about a selection."""
     from projse import __version__
 
+    selector = found.selector
     moments = selector.moments_
     names, n = moments.target_names or (), moments.n_y - moments.n_covariates
     references, covariates = names[:n], names[n:] if moments.n_covariates else ()
@@ -152,16 +194,18 @@ def as_dict(selector: Any, reading: Reading) -> dict[str, Any]:
         "references": None if moments.one_view else list(references),
         "covariates": list(covariates),
         "reference_rank": int(selector.reference_rank_),
-        "picks": picks_of(selector),
+        **found.as_dict(),
+        "picks": picks_of(found),
     }
 
 
 PICK_KEYS = ("rank", "name", "index", "score", "correlation", "margin", "p_value", "round")
 
 
-def as_csv(selector: Any, *, for_terminal: bool = False) -> str:
+def as_csv(found: Found, *, for_terminal: bool = False) -> str:
     """Write the picks as CSV, one record a pick."""
-    return csv_text(PICK_KEYS, picks_of(selector), for_terminal=for_terminal)
+    keys = (*PICK_KEYS, *found.of_picks)
+    return csv_text(keys, picks_of(found), for_terminal=for_terminal)
 
 
 def csv_text(keys: Iterable[str], records: list[dict[str, Any]], *, for_terminal: bool) -> str:
@@ -182,10 +226,11 @@ def _record(values: Iterable[Any]) -> str:
     return text.getvalue().removesuffix("\r\n") + "\n"
 
 
-def _print(selector: Any, summary: str) -> None:
+def _print(found: Found, summary: str) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
+    selector = found.selector
     moments = selector.moments_
     names = variable_names(selector)
     with_pvalues = selector.kernel == "linear" and not moments.one_view
@@ -197,9 +242,12 @@ def _print(selector: Any, summary: str) -> None:
             [names[i] for i in selector.selected_],
             with_pvalues=with_pvalues,
             details=True,
+            more=found.columns,
         )
     )
     print_new_rounds(console, selector)
+    for line in found.prose:
+        print_prose(console, line)
     references = references_of(moments)
     candidates = f"{n_candidates(moments)} candidates"
     if hasattr(selector, "variables_"):
@@ -208,13 +256,6 @@ def _print(selector: Any, summary: str) -> None:
         console,
         f"{summary}: {candidates}, {references} (rank {selector.reference_rank_}).",
     )
-
-
-def _sum(moments: list[Moments]) -> Moments:
-    total = moments[0]
-    for more in moments[1:]:
-        total = total + more
-    return total
 
 
 def excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
@@ -264,8 +305,3 @@ def places(reading: Reading, destinations: Destinations) -> dict[str, str | Path
             where = destinations.given[one]
             raise ValueError(f"{one} and {other} both go to {where}. Name two files.")
     return found
-
-
-def _number(value: Any) -> float | None:
-    """Return a finite number for JSON, else None."""
-    return float(value) if np.isfinite(value) else None

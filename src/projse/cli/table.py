@@ -2,7 +2,7 @@
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -45,10 +45,11 @@ def picks_table(
     *,
     with_pvalues: bool,
     details: bool = False,
+    more: Iterable[Column] = (),
 ) -> "Table":
     """Lay out the picks; where the terminal is narrow, what can be spared is left out.
 
-    ``details`` adds the margin and the round of each pick.
+    ``details`` adds the margin and the round of each pick, ``more`` what was found out besides.
     """
     scores = np.asarray(selector.scores_, dtype=np.float64)
     columns = {
@@ -63,6 +64,7 @@ def picks_table(
         columns["p-value"] = Column("p-value", [scientific(v) for v in selector.pvalues_])
     if details and selector.round_size_ != 1:  # else every pick is a round of its own
         columns["round"] = Column("round", [str(v) for v in selector.rounds_])
+    columns |= {column.title: column for column in more}
 
     # The correlation is the root of the score, so it is the first to go.
     for spared in ("correlation", "round", "margin", "p-value"):

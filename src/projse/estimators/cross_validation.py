@@ -21,6 +21,7 @@ from projse.estimators.results import OfSelectorMixin
 from projse.estimators.selector import RowSelector
 from projse.estimators.tuning_grid import tuning_grid
 from projse.exceptions import NothingPredictsWarning
+from projse.kernels.combined_references import combined_references
 from projse.moments.align import aligned
 from projse.moments.blocks import all_but_one
 from projse.moments.sums import Moments
@@ -232,8 +233,9 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
         with all_or_nothing(self):
             total = sum(parts[1:], start=parts[0])
             remember_candidates(self, total)
-            if total.classes is not None:
-                parts = [aligned(part, total)[0] for part in parts]
+            # Of tables and class labels, folds need not have seen the same levels.
+            parts = [aligned(part, total)[0] for part in parts]
+            parts = [combined_references(part, like=total) for part in parts]
             pairs = zip(all_but_one(parts), parts, strict=True)
             held_out = [MomentFold(train, test) for train, test in pairs]
             self._choose(selector, grid, held_out, None, total.x_variables)

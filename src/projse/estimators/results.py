@@ -67,13 +67,18 @@ class ResultsMixin(HtmlTableMixin):
     n_features_in_: int
     _view: str
     variable_names_: Any
+    _feature_names: Any
     _picked: Picked | None = None
 
     def _keep_picked(self, outcome: Outcome, of: Rows | Moments) -> None:
         """Keep what may be asked for later of a selection from these rows or moments."""
         one_view = of.one_view if isinstance(of, Moments) else of.Y is None
         assert outcome.picked is not None
-        self._picked = replace(outcome.picked, output_names=output_names(of), one_view=one_view)
+        names = output_names(of)
+        if one_view:  # the columns, as far as a table was encoded to them
+            encoded = (of if outcome.moments is None else outcome.moments).x_variables
+            names = None if encoded is None else encoded.titles
+        self._picked = replace(outcome.picked, output_names=names, one_view=one_view)
 
     @property
     def selected_names_(self) -> Array:
@@ -138,11 +143,11 @@ class ResultsMixin(HtmlTableMixin):
             raise ValueError(f"k={k!r} must be a number of stand-ins a pick, from 1.")
         check_is_fitted(self, "selected_")
         found, closeness, keeps = self._stand_ins(int(k))
-        picks = self.selected_names_
+        names = self.variable_names_  # all of them at once: they may be made up
         return [
-            StandIn(str(picks[i]), str(name), float(closeness[i, c]), float(keeps[i, c]))
-            for i in range(len(found))
-            for c, name in enumerate(self._names_of(found[i][found[i] >= 0]))
+            StandIn(str(names[pick]), str(names[j]), float(closeness[i, c]), float(keeps[i, c]))
+            for i, pick in enumerate(self.selected_)
+            for c, j in enumerate(found[i][found[i] >= 0])
         ]
 
     def table(self, output: str | None = None, *, stand_ins: int = 0) -> Any:

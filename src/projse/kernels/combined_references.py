@@ -20,17 +20,18 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 
 
-def combined_references(moments: Moments) -> Moments:
+def combined_references(moments: Moments, like: Moments | None = None) -> Moments:
     """Fill the gaps of references and covariates, and leave out cycles that dates do not span.
 
     As in memory: no level is pooled, and each has a column. What dates span is what the first look
-    saw of them.
+    saw of them. ``like`` are moments of more rows with the same columns, whose means fill the gaps
+    instead.
     """
     if moments.y_mean is None or moments.yy is None:
         return moments
     n, n_y = moments.n_y - moments.n_covariates, moments.n_y
-    references = _Part.of(moments, "y", slice(n))
-    covariates = _Part.of(moments, "z", slice(n, n_y))
+    references = _Part.of(moments if like is None else like, "y", slice(n))
+    covariates = _Part.of(moments if like is None else like, "z", slice(n, n_y))
     if references.is_whole and covariates.is_whole:
         return moments
     B = scipy.linalg.block_diag(references.B, covariates.B)

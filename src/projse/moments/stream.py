@@ -7,6 +7,7 @@ the last bit whether a run was interrupted or not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -198,13 +199,20 @@ class OpenSource:
         if needs_products is not None:  # else there will be no other pass
             self._before = self._fingerprints()
         with ExitStack() as stack:
-            folder = None
-            if state is not None:
-                content = self.options.state_by == "content"
-                folder = stack.enter_context(StateFolder(state, content=content))
-            self.columns, self.encoding = _plan(self.parts, self.request, folder)
+            folder = self._state_folder(stack)
+            self._settle_columns(folder)
             multiplier = Multiplier(products, self.n_jobs, self.batch_size)
             return self._run(stack.enter_context(multiplier), self.columns, folder)
+
+    def _state_folder(self, stack: ExitStack) -> StateFolder | None:
+        """Open the state, if there is one, until the stack is closed."""
+        if self.options.state is None:
+            return None
+        content = self.options.state_by == "content"
+        return stack.enter_context(StateFolder(self.options.state, content=content))
+
+    def _settle_columns(self, folder: StateFolder | None) -> None:
+        self.columns, self.encoding = _plan(self.parts, self.request, folder)
 
     def cross(self, first: Moments) -> Cross:
         """Make products of candidates by another pass over rows that moments were summed from.
@@ -227,10 +235,14 @@ class OpenSource:
         return cross
 
     def _run(
-        self, multiplier: Multiplier, columns: Columns | None, folder: StateFolder | None
+        self,
+        multiplier: Multiplier,
+        columns: Columns | None,
+        folder: StateFolder | None,
+        make_run: Callable[..., Run] = Run,
     ) -> Moments:
         self.n_passes += 1
-        run = Run(
+        run = make_run(
             self.parts,
             self.request,
             columns,

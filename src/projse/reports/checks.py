@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
+from projse.reports.variables import variable_of_column
 
 Array = NDArray[Any]
 
@@ -50,7 +51,12 @@ LISTED = 12
 
 
 def checks(
-    selector: Any, names: Sequence[str], *, cv: Any = None, stability: Any = None
+    selector: Any,
+    names: Sequence[str],
+    *,
+    cv: Any = None,
+    stability: Any = None,
+    permutations: Any = None,
 ) -> list[dict[str, Any]]:
     """Look at a fitted ``ProjSe``, and at what cross-validation and resamples say of it.
 
@@ -62,6 +68,7 @@ def checks(
         Of all candidates.
     cv : ProjSeCV or None
     stability : StabilityProjSe or None
+    permutations : PermutationTest or None
 
     Returns
     -------
@@ -88,6 +95,8 @@ def checks(
         found.append(_predicts(cv))
     if stability is not None and len(selector.selected_):
         found.append(_comes_back(selector, stability, names))
+    if permutations is not None:
+        found.append(_shuffled(selector, permutations, names))
     order = ("look", "unknown", "fine")
     found.sort(key=lambda check: order.index(check.status))
     return [asdict(check) | {"names": list(check.names)} for check in found]
@@ -198,10 +207,19 @@ def _single_rows(selector: Any, moments: Moments | None, names: Sequence[str]) -
     if moments is None or moments.x_min is None or moments.x_max is None:
         text = "Not looked at again: the fit kept no extremes. Had it found any, it has warned."
         return Check("unknown", title, text)
-    picks = selector.selected_
+    variable_of = variable_of_column(selector, moments)
+    single = _single(variable_of)
+    columns = np.flatnonzero(single & np.isin(variable_of, selector.selected_))
     few = few_rows_by_extremes(
-        moments, picks, moments.x_min[picks], moments.x_max[picks], center=selector.center
+        moments, columns, moments.x_min[columns], moments.x_max[columns], center=selector.center
     )
+    picks = variable_of[columns]
+    if not few.any() and len(columns) < len(selector.selected_):
+        text = (
+            "Not looked at again for picks of several columns. Had the fit found that any rests on "
+            "one or two rows, it has warned."
+        )
+        return Check("unknown", title, text)
     if not few.any():
         return Check("fine", title, "No pick rests on one or two rows.")
     text = (
@@ -215,7 +233,8 @@ def _constant(selector: Any, moments: Moments | None, names: Sequence[str]) -> C
     title = "Constant columns"
     if moments is None:
         return Check("unknown", title, "Not looked at: the fit kept no moments.")
-    constant = np.flatnonzero(squared_norms(moments, "X", center=True) == 0)
+    changing = squared_norms(moments, "X", center=True) > 0
+    constant = np.setdiff1d(np.arange(len(names)), variable_of_column(selector, moments)[changing])
     if not constant.size:
         return Check("fine", title, "No candidate is constant.")
     text = f"{_count(constant.size, 'candidate')} without any change: there is nothing to explain."
@@ -227,7 +246,8 @@ def _copies(selector: Any, moments: Moments | None, names: Sequence[str]) -> Che
     if moments is None or moments.xx is None or moments.n_x > COPIES_COLUMNS:
         text = "Not looked for: the fit kept no products of all candidates with each other."
         return Check("unknown", title, text)
-    copies = np.flatnonzero(copies_of_earlier(moments))
+    variable_of = variable_of_column(selector, moments)
+    copies = variable_of[copies_of_earlier(moments, _single(variable_of))]
     if not copies.size:
         return Check("fine", title, "No candidate is a copy of another.")
     text = (
@@ -237,10 +257,20 @@ def _copies(selector: Any, moments: Moments | None, names: Sequence[str]) -> Che
     return _concerning("look", title, text, copies, names)
 
 
-def copies_of_earlier(moments: Moments) -> NDArray[np.bool_]:
-    """Tell which candidates correlate perfectly with one that comes before them."""
+def _single(variable_of: Array) -> NDArray[np.bool_]:
+    """Tell which columns are a variable by themselves."""
+    alone: NDArray[np.bool_] = np.bincount(variable_of)[variable_of] == 1
+    return alone
+
+
+def copies_of_earlier(
+    moments: Moments, columns: NDArray[np.bool_] | None = None
+) -> NDArray[np.bool_]:
+    """Tell which of some columns correlate perfectly with one of them that comes before."""
     assert moments.xx is not None
     norms = np.sqrt(squared_norms(moments, "X", center=True))
+    if columns is not None:
+        norms = np.where(columns, norms, 0.0)
     scale = np.divide(1.0, norms, out=np.zeros_like(norms), where=norms > 0)
     found = np.zeros(moments.n_x, dtype=bool)
     for start in range(0, moments.n_x, 256):
@@ -249,6 +279,20 @@ def copies_of_earlier(moments: Moments) -> NDArray[np.bool_]:
         earlier = np.arange(moments.n_x) < rows[:, None]
         found[rows] = ((r2 > 1 - COPY) & earlier).any(axis=1)
     return found
+
+
+def _shuffled(selector: Any, test: Any, names: Sequence[str]) -> Check:
+    title, level = "Shuffled outputs", selector.significance
+    n = f"{test.n_permutations:,} shuffles of the outputs"
+    weak = test.pvalues > level
+    if not weak.any():
+        text = f"Of {n}, at most {100 * test.pvalues.max():.2g} % gave picks that score as high."
+        return Check("fine", title, text)
+    text = (
+        f"{_picks(weak.sum())} no better than what more than {100 * level:g} % of {n} gave at the "
+        "same place. The p-value of the first pick is the one to go by."
+    )
+    return _concerning("look", title, text, test.selected[weak], names)
 
 
 def _predicts(cv: Any) -> Check:

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from projse.estimators.cross_validation import ProjSeCV
-from projse.estimators.projse import ProjSe
+from projse.estimators.permutation import PermutationTest
 from projse.estimators.results import output_names
-from projse.estimators.stability import StabilityProjSe
 from projse.exceptions import ProductsMissingError
 from projse.reports.checks import CLOSE, TIE, checks
 from projse.reports.fingerprint import (
@@ -23,6 +22,8 @@ from projse.reports.fingerprint import (
     parameters,
     versions,
 )
+from projse.reports.refuse import refuse_other_test, refuse_others
+from projse.reports.variables import columns_of_picks
 
 Array = NDArray[Any]
 
@@ -47,6 +48,7 @@ def gather(
     *,
     cv: Any = None,
     stability: Any = None,
+    permutations: PermutationTest | None = None,
     command: str | None = None,
     notes: tuple[str, ...] = (),
 ) -> dict[str, Any]:
@@ -58,6 +60,8 @@ def gather(
         Fitted.
     cv : ProjSeCV or None
     stability : StabilityProjSe or None
+    permutations : PermutationTest or None
+        Of the same picks.
     command : str or None
         The command line that this came from.
     notes : tuple of str
@@ -72,9 +76,10 @@ def gather(
     if isinstance(selector, ProjSeCV):
         check_is_fitted(selector)
         selector, cv = selector.selector_, selector if cv is None else cv
-    _refuse_others(selector, cv, stability)
+    refuse_others(selector, cv, stability)
+    refuse_other_test(selector, permutations)
     moments = getattr(selector, "moments_", None)
-    names = _candidates(selector)
+    names = [str(name) for name in selector.variable_names_]
     explained = _explained(selector, moments)
     stand_ins, left_out = _stand_ins(selector)
     if explained is None:
@@ -82,12 +87,12 @@ def gather(
     return {
         "made": datetime.now(UTC).isoformat(timespec="seconds"),
         "summary": _summary(selector, len(names), moments, explained),
-        "picks": _picks(selector, names, stand_ins, stability),
+        "picks": _picks(selector, moments, names, stand_ins, stability),
         "not_picked": _not_picked(selector, names),
         "explained": explained,
         "has_stand_ins": stand_ins is not None and any(stand_ins),
         "left_out": left_out,
-        "checks": checks(selector, names, cv=cv, stability=stability),
+        "checks": checks(selector, names, cv=cv, stability=stability, permutations=permutations),
         "notes": list(dict.fromkeys(notes)),
         "cv": None if cv is None else _curves(cv),
         "stability": None if stability is None else _frequencies(stability, selector, names),
@@ -103,33 +108,6 @@ def gather(
     }
 
 
-def _refuse_others(selector: Any, cv: Any, stability: Any) -> None:
-    """Refuse what is no fitted selector of the kind, or is not about the same candidates."""
-    kinds = (("selector", selector, ProjSe), ("cv", cv, ProjSeCV))
-    for name, given, kind in (*kinds, ("stability", stability, StabilityProjSe)):
-        if given is None and name != "selector":
-            continue
-        if not isinstance(given, kind):
-            remedy = ""
-            if hasattr(given, "x_selector_"):
-                remedy = "; report its x_selector_ and its y_selector_ one by one"
-            elif isinstance(given, StabilityProjSe):
-                remedy = "; pass it as stability=, beside the selector fitted on all rows"
-            what = type(given).__name__
-            raise TypeError(f"{name} must be a fitted {kind.__name__}, not {what}{remedy}.")
-        check_is_fitted(given)
-        if given.n_features_in_ != selector.n_features_in_:
-            raise ValueError(
-                f"{name} was fitted on {given.n_features_in_} candidates, the selector on "
-                f"{selector.n_features_in_}; fit both on the same data."
-            )
-
-
-def _candidates(selector: Any) -> list[str]:
-    """Return the names of all candidates, which ``selected_`` counts by."""
-    return [str(name) for name in selector._names_of(np.arange(selector.n_features_in_))]
-
-
 def _summary(
     selector: Any, n_candidates: int, moments: Any, explained: dict[str, Any] | None
 ) -> dict[str, Any]:
@@ -141,7 +119,7 @@ def _summary(
     return {
         "n_picks": len(selector.selected_),
         "n_candidates": n_candidates,
-        "n_outputs": None if moments is None else int(moments.n_y),
+        "n_outputs": None if moments is None else int(moments.n_references),
         "n_rows": None if moments is None else int(moments.n_samples),
         "kind": kind,
         "rank": int(selector.reference_rank_),
@@ -152,9 +130,14 @@ def _summary(
 
 
 def _picks(
-    selector: Any, names: list[str], stand_ins: list[list[dict[str, Any]]] | None, stability: Any
+    selector: Any,
+    moments: Any,
+    names: list[str],
+    stand_ins: list[list[dict[str, Any]]] | None,
+    stability: Any,
 ) -> list[dict[str, Any]]:
     """One record a pick, in the order of selection."""
+    columns_of = columns_of_picks(selector, moments)
     columns = zip(
         selector.selected_,
         selector.scores_,
@@ -178,6 +161,7 @@ def _picks(
             "round": int(round_),
             "stand_ins": [] if stand_ins is None else stand_ins[place],
             "flags": _flags(selector, margin, pvalue, included),
+            **columns_of[place],
         }
         if stability is not None:
             record["frequency"] = number(stability.selection_frequencies_[index])
@@ -215,7 +199,7 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
     # Of a constant output there is nothing to explain.
     known = np.isfinite(values.sum(axis=0, keepdims=True))[0]
     if moments is not None and moments.one_view:
-        known[selector.selected_] = False  # picks explain themselves
+        known[selector._picked.indices] = False  # picks explain themselves
     if not known.any() or not len(values):
         return None
     outputs = [str(name) for name in selector.output_names_]
@@ -234,8 +218,14 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
 
 def _stand_ins(selector: Any) -> tuple[list[list[dict[str, Any]]] | None, list[str]]:
     """Return variables left out that are closest to each pick, or why they are not shown."""
+    picked = selector._picked
+    if picked is not None and picked.grouped:
+        return None, [
+            "Stand-ins are not shown: they are single columns for single columns, and "
+            "variables of this fit are several (groups, categories, dates, gaps)."
+        ]
     k, n, rank = len(selector.selected_), selector.n_features_in_, selector.reference_rank_
-    if float(k) ** 3 * n + k * float(rank) ** 3 > STAND_INS_FLOPS:
+    if float(k) ** 2 * (n + 16 * k) + k * float(rank) ** 3 > STAND_INS_FLOPS:
         text = f"Stand-ins of {k} picks among {n:,} candidates would take minutes; "
         return None, [text + "selector.stand_ins() finds them."]
     try:

@@ -18,6 +18,7 @@ def report(
     *,
     cv: Any = None,
     stability: Any = None,
+    permutations: Any = None,
     command: str | None = None,
 ) -> Path:
     """Write what a selector found as one HTML file, to look at in any browser.
@@ -37,6 +38,8 @@ def report(
         Fitted on the same candidates: adds how many to take.
     stability : StabilityProjSe, default=None
         Fitted on the same candidates: adds how often the picks come back with other rows.
+    permutations : PermutationTest, default=None
+        Of the same selector and rows: adds whether shuffled outputs do as well.
     command : str, default=None
         Shown as the command that the selection came from.
 
@@ -65,6 +68,7 @@ def report(
         raise FileNotFoundError(
             f"path={os.fspath(path)!r}: there is no folder {place.parent}; make it first."
         )
-    html = page(gather(selector, cv=cv, stability=stability, command=command))
+    beside: Any = {"cv": cv, "stability": stability, "permutations": permutations}
+    html = page(gather(selector, command=command, **beside))
     write_whole(place, html.encode())
     return Path(path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,13 @@ class Conditioning:
         self._signs = np.random.default_rng(0)
         self._x_probes = np.zeros((PROBES, gram.n_x))
         self._y_probes = np.zeros((PROBES, gram.n_y))
+
+    def copy(self) -> Conditioning:
+        """Return what is left now, to be conditioned by itself; A and B are never written to."""
+        other = copy(self)
+        for name in ("norms", "vanished", "scale", "_x_probes", "_y_probes"):
+            setattr(other, name, getattr(self, name).copy())
+        return other
 
     @property
     def rank(self) -> int:

@@ -7,6 +7,7 @@ The one place where all routes meet: any kernel matrices, from whatever rows, go
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
@@ -160,6 +161,12 @@ class ReferenceSpace:
         self.values = np.empty(0)
         # Ridge and truncation go by the directions of the references, not those of their basis.
         self.units = plan.spectrum if plan.needs_factor else None
+
+    def copy(self) -> ReferenceSpace:
+        """Return the space as it is now, to be conditioned by itself."""
+        other = copy(self)
+        other.conditioning = self.conditioning.copy()
+        return other
 
     def open(self) -> tuple[Deflation, int]:
         """Return the space that is left, for a search, and its dimension."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -10,6 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import FeatureGram
+from projse.kernels.some_columns import SomeColumns
 from projse.search.rounds import Plan, ReferenceSpace
 
 Array = NDArray[Any]
@@ -92,27 +94,41 @@ def shares_kept(gram: FeatureGram, plan: Plan, picks: Array, candidates: Array) 
 
     Notes
     -----
-    A factorisation of the references a pick.
+    A factorisation of the references a pick. All picks but one are taken out for each: halves of
+    the picks share what is taken out of both, so that is ``k log k`` steps instead of ``k²``, over
+    the columns of picks and candidates alone.
     """
-    plan = replace(plan, n_features=len(picks), keeps_rows=False)
     kept = np.full(candidates.shape, np.nan)
-    largest: float | None = None
-    for s, pick in enumerate(picks):
-        space = ReferenceSpace(gram, plan, gram.alive.copy())
-        if space.largest is None:
-            if largest is None and len(picks) > 1:
-                space.open()
-                largest = space.largest
-            space.largest = largest
-        others = np.delete(picks, s)
-        if others.size:
-            space.condition_from_the_start(others)
-        deflation, _ = space.open()
+    columns, places = np.unique(np.concatenate([picks, candidates.ravel()]), return_inverse=True)
+    places = places - np.count_nonzero(columns < 0)
+    gram = SomeColumns(gram, columns[columns >= 0])
+    own, others = places[: len(picks)], places[len(picks) :].reshape(candidates.shape)
+    plan = replace(plan, n_features=len(picks), keeps_rows=False)
+    space = ReferenceSpace(gram, plan, gram.alive.copy())
+    if space.largest is None and len(picks) > 1:
+        space.open()
+    for s, given_others in _all_but_one(space, own, np.arange(len(picks))):
+        deflation, _ = given_others.open()
         scores = deflation.opening_scores()
-        if scores[pick] > 0:
+        if scores[own[s]] > 0:
             there = candidates[s] >= 0
-            kept[s, there] = scores[candidates[s, there]] / scores[pick]
+            kept[s, there] = scores[others[s, there]] / scores[own[s]]
     return kept
+
+
+def _all_but_one(
+    space: ReferenceSpace, picks: Array, left: Array
+) -> Iterator[tuple[int, ReferenceSpace]]:
+    """Yield each pick of those left, with the space once all others are taken out of it."""
+    if len(left) == 1:
+        yield int(left[0]), space
+        return
+    half = len(left) // 2
+    for part, rest in ((left[:half], left[half:]), (left[half:], left[:half])):
+        if part.size:
+            branch = space.copy()
+            branch.condition_from_the_start(picks[rest])
+            yield from _all_but_one(branch, picks, part)
 
 
 def _factor(own: Array, vanishing: float) -> Array | None:

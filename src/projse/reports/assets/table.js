@@ -13,7 +13,7 @@ function pickColumns(data) {
     {key: "margin", title: "Margin", value: (d) => d.margin, cell: (d) => percent(d.margin), number: true},
     some("pvalue") && {key: "pvalue", title: "p-value", value: (d) => d.pvalue, cell: (d) => pvalue(d.pvalue), number: true},
     some("frequency") && {key: "frequency", title: "Comes back", value: (d) => d.frequency, cell: (d) => percent(d.frequency), number: true},
-    some("group") && {key: "group", title: "Group", value: (d) => d.group, cell: (d) => (d.group ? nameNode(d.group, 24) : "–")},
+    data.picks.some((d) => d.n_columns > 1) && {key: "columns", title: "Columns", value: (d) => d.n_columns, cell: columnsCell},
     new Set(data.picks.map((d) => d.round)).size < data.picks.length && {key: "round", title: "Round", value: (d) => d.round, cell: (d) => String(d.round), number: true},
     data.has_stand_ins && {key: "stand_ins", title: "Stand-ins", value: (d) => d.stand_ins[0]?.keeps ?? null, cell: standInCell},
   ].filter(Boolean);
@@ -31,6 +31,13 @@ function standInCell(d) {
   return element("ul", {class: "inline best-first"}, items);
 }
 
+function columnsCell(d) {
+  const more = d.n_columns - d.columns.length;
+  const items = d.columns.map((name) => element("li", {}, nameNode(name, 24)));
+  if (more > 0) items.push(element("li", {class: "quiet"}, `and ${counted.format(more)} more`));
+  return element("ul", {class: "inline"}, items);
+}
+
 function flagList(d) {
   return d.flags.length ? element("ul", {class: "inline flags"}, d.flags.map((flag) => element("li", {class: "chip"}, flag))) : null;
 }
@@ -38,7 +45,7 @@ function flagList(d) {
 function pickTable(data) {
   const columns = pickColumns(data);
   const state = {by: columns[0], down: false, query: "", page: 0, open: null, everything: false};
-  const haystack = new Map(data.picks.map((d) => [d, fold([d.name, ...d.flags, ...d.stand_ins.map((s) => s.name)].join("\n"))]));
+  const haystack = new Map(data.picks.map((d) => [d, fold([d.name, ...d.flags, ...(d.columns ?? []), ...d.stand_ins.map((s) => s.name)].join("\n"))]));
   const body = element("tbody");
   const heads = columns.map((column) => {
     const button = element("button", {type: "button", onclick: () => sortBy(column)}, column.title, element("span", {class: "arrow", "aria-hidden": "true"}));

@@ -1,0 +1,41 @@
+"""Which columns make up each variable that a selector picks from: several, of groups and tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse.moments.sums import Moments
+
+Array = NDArray[Any]
+
+SHOWN = 12
+"""Names of columns that are shown for a pick."""
+
+
+def variable_of_column(selector: Any, moments: Moments) -> Array:
+    """Return the variable, as ``selected_`` counts them, of each column of the moments."""
+    encoded = moments.x_variables
+    of_column = np.arange(moments.n_x) if encoded is None else encoded.of_column
+    grouped = getattr(selector, "variables_", None)
+    return of_column if grouped is None else grouped.of_column[of_column]
+
+
+def columns_of_picks(selector: Any, moments: Moments | None) -> list[dict[str, Any]]:
+    """Return the columns of each pick, the first few by name; nothing where each is a column."""
+    k = len(selector.selected_)
+    if moments is not None and moments.x_variables is not None:
+        names: Any = moments.x_variables.titles
+        of_column = variable_of_column(selector, moments)
+    elif hasattr(selector, "variables_"):
+        of_column = selector.variables_.of_column
+        names = selector._feature_names() or [f"x{j}" for j in range(len(of_column))]
+    else:
+        return [{}] * k
+    found = [np.flatnonzero(of_column == pick) for pick in selector.selected_]
+    return [
+        {"columns": [str(names[j]) for j in columns[:SHOWN]], "n_columns": len(columns)}
+        for columns in found
+    ]
