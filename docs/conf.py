@@ -30,6 +30,7 @@ extensions = [
     "sphinx.ext.mathjax",
     "numpydoc",
     "sphinx_copybutton",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
 exclude_patterns = ["_build", "recipes/*.ipynb", "recipes/*.py"]
@@ -89,7 +90,9 @@ PAGES = {
     "development": "CONTRIBUTING.md",
     "experiments": "experiments/README.md",
 }
-SITE = {ROOT / file: f"{page}.md" for page, file in PAGES.items()} | {ROOT / "README.md": "index.md"}
+SITE = {ROOT / file: f"{page}.md" for page, file in PAGES.items()} | {
+    ROOT / "README.md": "index.md"
+}
 
 
 def link_within_the_site(app, name, source):

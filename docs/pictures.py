@@ -45,7 +45,9 @@ def idea(path):
     X, Y = X.iloc[:, :12], Y.to_numpy()
     picks = ProjSe(3, **{**PAPER, "round_size": 1}).fit(X, Y).selected_
     rows = X.to_numpy() - X.to_numpy().mean(0)
-    figure, panels = plt.subplots(1, 3, figsize=(9, 3.3), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(
+        1, 3, figsize=(9, 3.3), sharex=True, sharey=True, layout="constrained"
+    )
     for k, axes in enumerate(panels):
         taken = rows[:, picks[:k]]
         left = rows - taken @ np.linalg.lstsq(taken, rows, rcond=None)[0] if k else rows

@@ -26,9 +26,11 @@ print(selector.selected_)
 
 def explained(columns):
     model = LinearRegression().fit(train[:, columns], train)
-    return 1 - ((model.predict(test[:, columns]) - test) ** 2).sum() / (
-        (test - train.mean(0)) ** 2
-    ).sum()
+    return (
+        1
+        - ((model.predict(test[:, columns]) - test) ** 2).sum()
+        / ((test - train.mean(0)) ** 2).sum()
+    )
 
 
 rng = np.random.default_rng(0)
