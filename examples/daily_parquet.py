@@ -31,8 +31,8 @@ def write_day(date):
 
 
 # %%
-# The first two days. With ``state``, what each file came down to is kept as it is done: a run that is
-# killed goes on where it was.
+# The first two days. With ``state``, what each file came down to is kept as it is done: a run
+# that is killed goes on where it was.
 
 write_day("2026-11-01")
 write_day("2026-11-02")
@@ -41,8 +41,8 @@ selector = ProjSe("auto").fit_source(days, **options)
 print(*selector.selected_names_, f"from {selector.moments_.n_samples:,} rows")
 
 # %%
-# The third morning: one file is read, two are added from the state. The picks are those of a fit to all
-# rows at once.
+# The third morning: one file is read, two are added from the state. The picks are those of a
+# fit to all rows at once.
 
 write_day("2026-11-03")
 

@@ -2,8 +2,8 @@
 Interactions: products as groups
 ================================
 
-Two drugs that do nothing by themselves may do much together. Products of variables make that visible;
-groups decide what is picked as one.
+Two drugs that do nothing by themselves may do much together. Products of variables make that
+visible; groups decide what is picked as one.
 """
 
 import numpy as np
@@ -23,8 +23,8 @@ effects = pd.DataFrame(
 )
 
 # %%
-# The doses alone: c shows. So may a or b, a little: they change the *spread* of the effects, for which
-# p-values make no allowance.
+# The doses alone: c shows. So may a or b, a little: they change the *spread* of the effects,
+# for which p-values make no allowance.
 
 alone = ProjSe(3).fit(doses, effects)
 alone.table()[["rank", "name", "score", "pvalue"]]
@@ -38,8 +38,8 @@ selector = ProjSe("auto").fit(table, effects)
 selector.table()[["rank", "name", "score", "pvalue"]]
 
 # %%
-# To ask for *pairs of drugs* with all they do, alone and together, make each pair and its product a
-# group: it is picked or left as a whole, and three columns are no advantage over one.
+# To ask for *pairs of drugs* with all they do, alone and together, make each pair and its
+# product a group: it is picked or left as a whole, and three columns are no advantage over one.
 
 pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 :]]
 by_pair = []

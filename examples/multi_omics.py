@@ -2,9 +2,9 @@
 Multi-omics with covariates
 ===========================
 
-Which genes stand behind a panel of metabolites, once age and batch are accounted for? Age and batch
-move genes and metabolites alike; a gene that shares nothing with the panel but the age of the patient
-must not be on the list.
+Which genes stand behind a panel of metabolites, once age and batch are accounted for? Age and
+batch move genes and metabolites alike; a gene that shares nothing with the panel but the age of
+the patient must not be on the list.
 """
 
 import tempfile
@@ -45,14 +45,16 @@ plain = ProjSe(8).fit(genes, metabolites)
 print([str(name) for name in plain.selected_names_])
 
 # %%
-# With them, everything is replaced by what age and batch leave of it (categories are understood), and
-# the six genes come first. ``table()`` is a pandas data frame, in the order of selection.
+# With them, everything is replaced by what age and batch leave of it (categories are
+# understood), and the six genes come first. ``table()`` is a pandas data frame, in the order of
+# selection.
 
 selector = ProjSe(8).fit(genes, metabolites, covariates=patients)
 selector.table()[["rank", "name", "score", "margin", "pvalue"]].round(4)
 
 # %%
-# From the seventh pick on, p-values say that nothing is left. ``ProjSe("auto")`` stops there by itself.
+# From the seventh pick on, p-values say that nothing is left. ``ProjSe("auto")`` stops there by
+# itself.
 
 automatic = ProjSe("auto").fit(genes, metabolites, covariates=patients)
 print(len(automatic.selected_), "genes")
@@ -67,8 +69,8 @@ SelectionDisplay.from_estimator(selector)
 ExplainedDisplay.from_estimator(automatic)
 
 # %%
-# To hand it on: one HTML file with the table, charts, stand-ins, warnings and all that is needed to
-# repeat it. From the shell: ``projse select … --report genes.html``.
+# To hand it on: one HTML file with the table, charts, stand-ins, warnings and all that is
+# needed to repeat it. From the shell: ``projse select … --report genes.html``.
 
 folder = Path(tempfile.mkdtemp())
 print(report(automatic, folder / "genes.html").stat().st_size // 1024, "KiB")

@@ -2,8 +2,8 @@
 Words that tell topics apart: sparse X and label sets
 =====================================================
 
-A document may have several topics. Which words tell about all topics together? Neither the counts nor
-the label sets are ever made dense.
+A document may have several topics. Which words tell about all topics together? Neither the counts
+nor the label sets are ever made dense.
 """
 
 import numpy as np
@@ -42,8 +42,8 @@ Y = sparse.csr_array(binarizer.fit_transform(labels), dtype=float)
 print(X.shape, f"{X.nnz / np.prod(X.shape):.1%} filled;", Y.shape[1], "topics")
 
 # %%
-# Twenty words, jointly for all topics. After the first words of a topic come those of others: what has
-# been said is not said again.
+# Twenty words, jointly for all topics. After the first words of a topic come those of others:
+# what has been said is not said again.
 
 selector = ProjSe(20).fit(X, Y)
 words = counts.get_feature_names_out()[selector.selected_]

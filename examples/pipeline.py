@@ -2,8 +2,9 @@
 In a Pipeline, tuned by GridSearchCV
 ====================================
 
-``ProjSe`` is a scikit-learn selector: it goes into a pipeline, is cloned, and its parameters are tuned
-with those of the model behind it. The selection is then made inside the folds, as it must be.
+``ProjSe`` is a scikit-learn selector: it goes into a pipeline, is cloned, and its parameters are
+tuned with those of the model behind it. The selection is then made inside the folds, as it must
+be.
 """
 
 from sklearn.datasets import make_regression
@@ -32,8 +33,8 @@ print(search.best_params_)
 print(f"R² of new rows: {search.score(X_test, Y_test):.3f}")
 
 # %%
-# The same question for a linear model, from one pass over the rows: ``ProjSeCV`` tries every number of
-# variables, because the moments of the folds add up.
+# The same question for a linear model, from one pass over the rows: ``ProjSeCV`` tries every
+# number of variables, because the moments of the folds add up.
 
 cv = ProjSeCV().fit(X_train, Y_train)
 print(cv.n_features_, "variables")

@@ -2,8 +2,8 @@
 Sensors: a few columns that stand for all
 =========================================
 
-A picture of a digit is 64 numbers, one a pixel. If you could afford only twelve sensors, where would
-you put them? Without ``y``, columns are chosen that explain *each other*: one view.
+A picture of a digit is 64 numbers, one a pixel. If you could afford only twelve sensors, where
+would you put them? Without ``y``, columns are chosen that explain *each other*: one view.
 """
 
 import matplotlib.pyplot as plt
@@ -20,8 +20,8 @@ selector = ProjSe(12).fit(train)
 print(selector.selected_)
 
 # %%
-# How much of all pixels do they explain, in pictures that were not used? Beside them, twelve pixels drawn
-# at random, a hundred times, and the twelve that vary most.
+# How much of all pixels do they explain, in pictures that were not used? Beside them, twelve
+# pixels drawn at random, a hundred times, and the twelve that vary most.
 
 
 def explained(columns):
