@@ -59,7 +59,9 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+WITHOUT_PAGES_BELOW = ("index", "start", "comparison", "results", "experiments", "development")
+html_sidebars = dict.fromkeys((*WITHOUT_PAGES_BELOW, "changelog"), [])
+toc_object_entries_show_parents = "hide"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

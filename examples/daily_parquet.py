@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from projse import ProjSe
+from projse.plots import SelectionDisplay
 
 folder = Path(tempfile.mkdtemp())
 days, state = folder / "days", folder / "state"
@@ -51,6 +52,10 @@ print(*selector.selected_names_, f"from {selector.moments_.n_samples:,} rows")
 everything = pd.concat([pd.read_parquet(path) for path in sorted(days.iterdir())])
 in_memory = ProjSe("auto").fit(everything.filter(like="sensor"), everything.filter(like="fault"))
 print(np.array_equal(in_memory.selected_, selector.selected_))
+
+# %%
+
+SelectionDisplay.from_estimator(selector)
 
 # %%
 # A day that was wrong is deleted, and no longer counts.

@@ -11,6 +11,7 @@ import pandas as pd
 from sklearn.preprocessing import PolynomialFeatures
 
 from projse import ProjSe
+from projse.plots import SelectionDisplay
 
 rng = np.random.default_rng(0)
 names = [f"drug_{letter}" for letter in "abcdefgh"]
@@ -36,6 +37,11 @@ products = PolynomialFeatures(2, interaction_only=True, include_bias=False)
 table = products.set_output(transform="pandas").fit_transform(doses)
 selector = ProjSe("auto").fit(table, effects)
 selector.table()[["rank", "name", "score", "pvalue"]]
+
+# %%
+# The runner-up (orange) shows how far the pair is ahead of everything else.
+
+SelectionDisplay.from_estimator(selector)
 
 # %%
 # To ask for *pairs of drugs* with all they do, alone and together, make each pair and its

@@ -15,7 +15,7 @@ from projse import ProjSe
 from projse.plots import ExplainedDisplay
 
 # %%
-# Documents: sixty words of everyday English, with a few of each topic that a document has.
+# Documents: sixty everyday words, and three of each topic that a document has.
 
 topics = {
     "sport": "match goal team season coach",
@@ -47,7 +47,8 @@ print(X.shape, f"{X.nnz / np.prod(X.shape):.1%} filled;", Y.shape[1], "topics")
 
 selector = ProjSe(20).fit(X, Y)
 words = counts.get_feature_names_out()[selector.selected_]
-print(*words)
+print(*words[:10])
+print(*words[10:])
 
 # %%
 # Which topic each word is about. Arrays have no names, so we name columns and rows here.

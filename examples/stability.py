@@ -24,7 +24,7 @@ print(f"stability {stable.stability_:.2f} ({low:.2f} to {high:.2f})")
 # Real variables come back in nearly all halves. The two near-copies share their frequency:
 # unstable as names, stable as information.
 
-StabilityDisplay.from_estimator(stable)
+StabilityDisplay.from_estimator(stable, max_variables=12)
 
 # %%
 # What could stand in for what: the copy is listed beside the pick.
