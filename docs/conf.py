@@ -60,7 +60,7 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 WITHOUT_PAGES_BELOW = ("index", "start", "comparison", "results", "experiments", "development")
-html_sidebars = dict.fromkeys((*WITHOUT_PAGES_BELOW, "changelog"), [])
+html_sidebars = {page: [] for page in (*WITHOUT_PAGES_BELOW, "changelog")}
 toc_object_entries_show_parents = "hide"
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
@@ -73,6 +73,7 @@ sphinx_gallery_conf = {
     "doc_module": ("projse",),
     "download_all_examples": False,
     "show_memory": False,
+    "capture_repr": ("_repr_html_",),
     "within_subsection_order": "ExampleTitleSortKey",
     "min_reported_time": 10**6,
     "plot_gallery": "True",

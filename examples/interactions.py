@@ -54,4 +54,8 @@ for a, b in pairs:
     by_pair.append(columns.set_axis([f"{a}+{b}: {name}" for name in columns], axis=1))
 groups = {f"{a}+{b}": f"{a}+{b}: *" for a, b in pairs}
 together = ProjSe(3, groups=groups).fit(pd.concat(by_pair, axis=1), effects)
-together.table()[["rank", "name", "score", "pvalue"]]
+together.table()[["rank", "name", "score", "margin", "pvalue"]]
+
+# %%
+# First a and b. Then c, with any partner: the margin of the second pick is near 0, which says that
+# another pair would have done as well. The third pick may be chance.
