@@ -20,6 +20,7 @@ PACKAGES = (
     *("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "fastcan"),
     *("dask", "pyarrow", "pyspark"),
 )
+DISTRIBUTIONS = {"projse": "projse-select"}  # where pip knows a package by another name
 
 
 def describe() -> dict[str, Any]:
@@ -44,7 +45,7 @@ def versions(packages: Iterable[str]) -> dict[str, str]:
     found = {}
     for package in packages:
         try:
-            found[package] = version(package)
+            found[package] = version(DISTRIBUTIONS.get(package, package))
         except PackageNotFoundError:
             continue
     return found

@@ -1,7 +1,8 @@
-"""Put the saved figures into the README: ``python benchmarks/readme.py``."""
+"""Put the saved figures into README and docs/benchmarks.md: ``python benchmarks/readme.py``."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,39 @@ from text import number, table, with_unit
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+SETTINGS = HERE.parent / "docs" / "settings.md"  # holds the counts of benchmarks/quality
 RESULTS = HERE / "results"
 START, END = "<!-- benchmarks: start -->", "<!-- benchmarks: end -->"
+
+# What the README shows: suite, beginning of the work, beginning of the measure.
+FRONT = (
+    ("engine", "1M × 100 × 100 float64, 10 picks, linear", "time ÷ numpy's"),
+    ("engine", "200k × 100 × 100 float64", "speed-up over fastcan"),
+    ("defaults", "1M × 100 × 100 float64", "time of the default"),
+    ("stream", "20 Parquet files, 10000k × 200", "peak memory"),
+)
+
+
+def front(results: Results) -> str:
+    """Write the few figures of the README, the last of them from the benchmark of quality."""
+    lines = []
+    for suite, work, measure in FRONT:
+        (row,) = (
+            row
+            for row in results[suite][0]
+            if row.work.startswith(work) and row.measure.startswith(measure)
+        )
+        lines.append([row.work, row.measure, f"**{with_unit(row.value, row.unit)}**"])
+    (counts,) = re.findall(r"^\| all cells \| (\d+) \| (\d+%) \(", SETTINGS.read_text(), re.M)
+    lines.append(
+        [
+            f"defaults, {counts[0]} cells of data set × number of picks, held-out rows",
+            "level with the better of fastcan and ranking by correlation, or ahead of it",
+            f"**{counts[1]}**",
+        ]
+    )
+    return table(["work", "measure", "measured"], lines)
 
 
 def section(results: Results) -> str:
@@ -30,12 +62,12 @@ def section(results: Results) -> str:
             if row.value is not None
         ]
         header = ["work", "measure", "target", "measured", "lowest – highest (runs)"]
-        parts += [f"### {TITLES[suite]}\n", table(header, lines) + "\n", _made_by(made) + "\n"]
+        parts += [f"## {TITLES[suite]}\n", table(header, lines) + "\n", _made_by(made) + "\n"]
     if "peers" in results:
         parts.append(peers_section(*results["peers"]))
     parts.append(
         "All figures, with times and memory, are in "
-        "[benchmarks/results](benchmarks/results/benchmarks.md)."
+        "[benchmarks/results](../benchmarks/results/benchmarks.md)."
     )
     return "\n".join(parts)
 
@@ -55,7 +87,7 @@ def peers_section(found: PeerResults, made: dict[str, Any]) -> str:
         lines.append([name, package, *(_peer(row) for row in rows)])
     header = ["contestant", "package", *(f"{shape}: {sizes[shape]}" for shape in by_shape)]
     return (
-        "### Peers\n\n"
+        "## Peers\n\n"
         "Time over that of projse in the paper's form, and held-out R² of a linear model on the "
         f"picks: nobody wins by doing less. Stopped after {found.limit:g} s.\n\n"
         f"{table(header, lines)}\n\n"
@@ -79,12 +111,19 @@ def _made_by(made: dict[str, Any]) -> str:
     )
 
 
-def with_section(text: str, results: Results) -> str:
-    """Return the README with the part between the marks written anew."""
+def between_marks(text: str, part: str) -> str:
+    """Return a page with the part between the marks written anew."""
     before, rest = text.split(START)
     after = rest.split(END)[1]
-    return f"{before}{START}\n{section(results)}\n{END}{after}"
+    return f"{before}{START}\n{part}\n{END}{after}"
+
+
+def pages(results: Results) -> dict[Path, str]:
+    """Return the pages that quote results, as they have to be."""
+    parts = {README: front(results), PAGE: section(results)}
+    return {path: between_marks(path.read_text(), part) for path, part in parts.items()}
 
 
 if __name__ == "__main__":
-    README.write_text(with_section(README.read_text(), load(RESULTS)))
+    for path, text in pages(load(RESULTS)).items():
+        path.write_text(text)

@@ -42,7 +42,7 @@ try:
     )
 except ImportError as error:
     raise ImportError(
-        f"projse.spark needs Spark ({error}); pip install 'projse[spark]'."
+        f"projse.spark needs Spark ({error}); pip install 'projse-select[spark]'."
     ) from error
 
 __all__ = ["ProjSeSelector", "ProjSeSelectorModel", "moments"]

@@ -181,7 +181,7 @@ def test_missing_extra_is_named(missing: str) -> None:
     assert done.returncode == 1
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
-    assert 'pip install "projse[cli]"' in done.stderr
+    assert 'pip install "projse-select[cli]"' in done.stderr
 
 
 @pytest.fixture

@@ -353,7 +353,7 @@ def test_shell_completion_completes(command):
     assert "moments" in done.stdout
 
 
-README = Path(__file__).parents[2] / "README.md"
+STREAMS = Path(__file__).parents[2] / "docs" / "streams.md"
 
 
 def without_times(text):
@@ -363,8 +363,8 @@ def without_times(text):
 
 @pytest.mark.skipif(shutil.which("sh") is None, reason="the session is that of a Unix shell")
 @pytest.mark.slow
-def test_the_session_in_the_readme_is_real(tmp_path):
-    text = README.read_text()
+def test_the_session_in_the_guide_is_real(tmp_path):
+    text = STREAMS.read_text()
     (session,) = re.findall(r"```console\n(.*?)\n```", text, flags=re.DOTALL)
     python = next(b for b in re.findall(r"```python\n(.*?)```", text, re.DOTALL) if "days" in b)
     make_files = python.split("by_day =")[0]

@@ -191,7 +191,7 @@ def test_without_pooch_files_at_hand_are_used_and_the_extra_is_named(tmp_path):
         "assert load_carcinom().data.shape == (174, 9182)\n"
         "from projse.datasets import load_thorax\n"
         "try: load_thorax()\n"
-        "except FileNotFoundError as error: assert 'projse[datasets]' in str(error), error\n"
+        "except FileNotFoundError as error: assert 'projse-select[datasets]' in str(error), error\n"
         "import os; del os.environ['PROJSE_DATA']\n"
         "try: load_carcinom()\n"
         "except ImportError as error: print(error)\n"
@@ -204,7 +204,7 @@ def test_without_pooch_files_at_hand_are_used_and_the_extra_is_named(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert "pip install 'projse[datasets]'" in done.stdout
+    assert "pip install 'projse-select[datasets]'" in done.stdout
     assert "PROJSE_DATA" in done.stdout
 
 

@@ -592,7 +592,7 @@ def test_without_spark_the_extra_is_named():
         "for call in (lambda: __import__('projse.spark'),\n"
         "             lambda: ProjSe().fit_spark(None, features='x')):\n"
         "    try: call()\n"
-        "    except ImportError as error: assert 'projse[spark]' in str(error), error\n"
+        "    except ImportError as error: assert 'projse-select[spark]' in str(error), error\n"
         "    else: raise AssertionError\n"
     )
     done = subprocess.run(

@@ -368,7 +368,7 @@ def test_progress_without_rich_names_the_extra(monkeypatch):
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, "rich", None)
     X, Y = views(np.random.default_rng(0))
-    with pytest.raises(ImportError, match=r"projse\[cli\]"):
+    with pytest.raises(ImportError, match=r"projse-select\[cli\]"):
         permutation_test(ProjSe(1), X, Y, n_permutations=20, progress=True)
     permutation_test(ProjSe(1), X, Y, n_permutations=20)
 

@@ -78,7 +78,9 @@ def test_the_frame_is_the_one_asked_for():
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     selector = ProjSe(2).fit(*planted(0))
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ImportError, match=r"needs pandas.*projse\[dataframes\].*output='polars'"):
+    with pytest.raises(
+        ImportError, match=r"needs pandas.*projse-select\[dataframes\].*output='polars'"
+    ):
         selector.table()
     assert selector.table("polars").columns == COLUMNS
     assert selector.stand_ins(1)

@@ -296,7 +296,7 @@ def test_long_names_keep_both_ends():
 
 def test_matplotlib_is_asked_for_by_its_extra(monkeypatch, selector):
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
-    with pytest.raises(ImportError, match=r"pip install 'projse\[plot\]'"):
+    with pytest.raises(ImportError, match=r"pip install 'projse-select\[plot\]'"):
         SelectionDisplay.from_estimator(selector)
 
 

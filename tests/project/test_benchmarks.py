@@ -21,14 +21,16 @@ def benchmarks_on_path(monkeypatch):
         sys.modules.pop(path.stem, None)
 
 
-def test_readme_quotes_the_saved_results():
+def test_readme_and_site_quote_the_saved_results():
     import readme
 
-    text = readme.README.read_text()
     results = readme.load(readme.RESULTS)
     assert results["engine"]
     assert not any(made["quick"] for _, made in results.values())
-    assert text == readme.with_section(text, results)
+    pages = readme.pages(results)
+    assert {path.name for path in pages} == {"README.md", "benchmarks.md"}
+    for path, text in pages.items():
+        assert path.read_text() == text, f"{path.name}: python benchmarks/readme.py"
 
 
 @pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])

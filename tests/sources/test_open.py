@@ -202,4 +202,4 @@ def test_arrays_maps_and_batches_need_no_pyarrow(tmp_path):
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    assert 'pip install "projse[arrow]"' in done.stdout
+    assert 'pip install "projse-select[arrow]"' in done.stdout

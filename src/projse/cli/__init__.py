@@ -22,6 +22,9 @@ def main() -> None:
     except ImportError as error:
         if error.name is not None and error.name.split(".")[0] == "projse":
             raise
-        print('projse: this command needs the extra: pip install "projse[cli]"', file=sys.stderr)
+        print(
+            'projse: this command needs the extra: pip install "projse-select[cli]"',
+            file=sys.stderr,
+        )
         sys.exit(1)
     app(prog_name="projse")

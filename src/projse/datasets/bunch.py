@@ -52,7 +52,7 @@ def _frames(loaded: Loaded) -> tuple[Any, Any, Any]:
         import pandas as pd
     except ImportError as error:
         raise ImportError(
-            "as_frame=True needs pandas: pip install 'projse[dataframes]', or leave it out."
+            "as_frame=True needs pandas: pip install 'projse-select[dataframes]', or leave it out."
         ) from error
     columns = pd.DataFrame(loaded.data, columns=loaded.feature_names)
     outputs: Any

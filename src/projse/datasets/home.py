@@ -43,7 +43,7 @@ def import_pooch() -> ModuleType:
     except ImportError as error:
         raise ImportError(
             "pooch finds the user's cache folder and downloads data sets: "
-            "pip install 'projse[datasets]'. Without it, put the files into a folder of your own "
-            f"and name it in data_home or in the environment variable {ENVIRONMENT}."
+            "pip install 'projse-select[datasets]'. Without it, put the files into a folder of "
+            f"your own and name it in data_home or in the environment variable {ENVIRONMENT}."
         ) from error
     return pooch

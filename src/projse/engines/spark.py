@@ -208,7 +208,7 @@ def _require_pyspark() -> None:
         import pyspark  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"Rows in Spark need pyspark and pyarrow ({error}); pip install 'projse[spark]'."
+            f"Rows in Spark need pyspark and pyarrow ({error}); pip install 'projse-select[spark]'."
         ) from error
 
 

@@ -28,7 +28,7 @@ def make_frame(columns: Mapping[str, Any], kind: str) -> Any:
     except ImportError as error:
         other = "polars" if kind == "pandas" else "pandas"
         raise ImportError(
-            f"A table needs {kind} ({error}); pip install 'projse[dataframes]', or ask for "
+            f"A table needs {kind} ({error}); pip install 'projse-select[dataframes]', or ask for "
             f"output={other!r} where that is installed."
         ) from error
     return package.DataFrame(dict(columns))

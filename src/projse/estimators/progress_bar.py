@@ -36,8 +36,8 @@ def reporting(progress: bool | Report, label: str) -> Iterator[Report]:
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
     except ImportError as error:
         raise ImportError(
-            'progress=True needs rich, which comes with the extra: pip install "projse[cli]". '
-            "Or pass a function (done, total)."
+            "progress=True needs rich, which comes with the extra: "
+            'pip install "projse-select[cli]". Or pass a function (done, total).'
         ) from error
     with Progress(
         "{task.description}",

@@ -161,6 +161,6 @@ def _pyplot() -> Any:
         import matplotlib.pyplot as plt
     except ImportError as error:
         raise ImportError(
-            f"Plots need matplotlib ({error}); pip install 'projse[plot]'."
+            f"Plots need matplotlib ({error}); pip install 'projse-select[plot]'."
         ) from error
     return plt

@@ -72,7 +72,7 @@ def intersection_von_neumann(
 def intersection_halperin(
     projectors: Sequence[Projector], tol: float = 1e-6, max_iter: int = 24
 ) -> Projector:
-    """Projector onto the intersection of several subspaces, the limit of ``(P1 ... Pk)^n``.
+    """Projector onto the intersection of several subspaces, the limit of ``(P1 ⋯ Pk)^n``.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ from projse.sources.rows import Rows
 if TYPE_CHECKING:
     from projse.sources.table.encoding import TableEncoding
 
-EXTRA = 'pip install "projse[arrow]"'
+EXTRA = 'pip install "projse-select[arrow]"'
 
 
 @dataclass(frozen=True)
