@@ -148,17 +148,19 @@ def test_a_table_of_strings_dates_and_gaps_goes_to_table_csv_and_report(seed, co
     assert header.endswith("frequency,permutation_p_value")
 
 
-def test_folds_of_a_table_see_levels_that_others_lack(seed, found, tmp_path):
-    frame = patients(seed, gaps=False)
+@pytest.mark.parametrize("missing", ["refuse", "mean"])
+def test_folds_of_a_table_see_levels_that_others_lack(seed, found, tmp_path, missing):
+    frame = patients(seed, gaps=missing == "mean")
     folder = tmp_path / "days"
     folder.mkdir()
     for i, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
         frame.iloc[rows].to_csv(folder / f"{i}.csv", index=False)
     assert "Ålesund" not in set(frame.iloc[: len(frame) // 3].city)
-    record, _ = found(folder, "-t", "y_*", "--cv", "3", *FIXED)
+    record, _ = found(folder, "-t", "y_*", "--cv", "3", "--missing", missing, *FIXED)
     assert record["cv"]["folds_of"] == "files"
     features = frame[[name for name in frame if name not in TARGETS]]
-    cv = ProjSeCV(ProjSe(alpha=0.1), param_grid=None, cv=KFold(3)).fit(features, frame[TARGETS])
+    cv = ProjSeCV(ProjSe(alpha=0.1, missing=missing), param_grid=None, cv=KFold(3))
+    cv.fit(features, frame[TARGETS])
     means = [point["mean_test_score"] for point in record["cv"]["curve"]]
     np.testing.assert_allclose(means, cv.cv_results_["mean_test_score"], rtol=1e-6)
     assert [p["name"] for p in record["picks"]] == cv.selected_names_.tolist()

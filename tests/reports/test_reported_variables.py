@@ -82,9 +82,9 @@ def test_outputs_of_one_view_are_the_columns_that_no_pick_has(seed):
 
 def test_checks_name_variables_instead_of_columns(seed):
     X, Y = planted(seed)
-    X = np.column_stack([X, X[:, 7], np.ones(len(X)), np.ones(len(X)), np.ones(len(X))])
+    X = np.column_stack([X, X[:, 7], np.ones((len(X), 3)), X[:, 6]])
     X[:, 5] = np.eye(len(X))[3]
-    groups = {"a": [0, 1], "still": [9, 10], "half": [2, 11]}
+    groups = {"a": [0, 1], "still": [9, 10], "half": [2, 11, 12]}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         selector = ProjSe(3, groups=groups, include=["x5"]).fit(X, Y)
