@@ -76,7 +76,8 @@ def test_most_pages_of_the_guide_show_code_that_runs():
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in RUN]
 )
 def test_python_of_a_page_runs(name, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("matplotlib").use("Agg")
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
     code = "\n".join(PYTHON.findall(PAGES[name].read_text()))
     if "dask" in code:
         pytest.importorskip("dask")
@@ -85,6 +86,7 @@ def test_python_of_a_page_runs(name, tmp_path, monkeypatch, capsys):
         return
     monkeypatch.chdir(tmp_path)
     exec(compile(code, name, "exec"), {"__name__": "__main__"})
+    plt.close("all")
     assert capsys.readouterr().out == ""
 
 
