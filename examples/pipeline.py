@@ -28,6 +28,7 @@ search = GridSearchCV(
         "projse__redundancy": ["auto", 0.0],
         "ridge__alpha": [1.0, 10.0],
     },
+    cv=3,
 ).fit(X_train, Y_train)
 print(search.best_params_)
 print(f"R² of new rows: {search.score(X_test, Y_test):.3f}")

@@ -76,13 +76,41 @@ def test_most_pages_of_the_guide_show_code_that_runs():
     "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in RUN]
 )
 def test_python_of_a_page_runs(name, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("matplotlib").use("Agg")
-    if name in ("clusters.md", "covariates.md", "streams.md"):
-        pytest.importorskip("dask")
-    monkeypatch.chdir(tmp_path)
+    plt = pytest.importorskip("matplotlib.pyplot")
+    plt.switch_backend("Agg")
     code = "\n".join(PYTHON.findall(PAGES[name].read_text()))
+    if "dask" in code:
+        pytest.importorskip("dask")
+    if "SparkSession" in code:  # has a process of its own, and ends with it
+        run_with_spark(code, tmp_path)
+        return
+    monkeypatch.chdir(tmp_path)
     exec(compile(code, name, "exec"), {"__name__": "__main__"})
+    plt.close("all")
     assert capsys.readouterr().out == ""
+
+
+def run_with_spark(code, folder):
+    pytest.importorskip("pyspark")
+    if not (shutil.which("java") or os.environ.get("JAVA_HOME")):
+        pytest.skip("Spark needs Java, and there is none")
+    settings = ("spark.driver.bindAddress=127.0.0.1", "spark.sql.shuffle.partitions=4")
+    settings += ("spark.ui.enabled=false", "spark.driver.host=127.0.0.1")
+    spark = {
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_SUBMIT_ARGS": " ".join(f"--conf {text}" for text in settings) + " pyspark-shell",
+        "SPARK_LOCAL_IP": "127.0.0.1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=folder,
+        env={**os.environ, **spark},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """What is handed out: the archive of the sources, and what the index shows of the project."""
 
+import re
 import subprocess
 import sys
 import tomllib
@@ -42,3 +43,16 @@ def test_the_addresses_of_the_project_are_those_of_the_readme():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert PROJECT["project"]["urls"]
     assert all(address in readme for address in PROJECT["project"]["urls"].values())
+
+
+def test_every_install_line_names_our_distribution():
+    name = PROJECT["project"]["name"]
+    assert name != "projse", "that is the authors' package"
+    texts = [ROOT / "README.md", ROOT / "pyproject.toml", ROOT / "experiments" / "pyproject.toml"]
+    texts += [*(ROOT / "docs").glob("*.md"), *(ROOT / "src").rglob("*.py")]
+    extras = set()
+    for path in texts:
+        found = re.findall(r"([\w-]*projse[\w-]*)\[([a-z,]+)\]", path.read_text(encoding="utf-8"))
+        assert {distribution for distribution, _ in found} <= {name}, path
+        extras |= {extra for _, listed in found for extra in listed.split(",")}
+    assert {"cli", "plot", "spark"} <= extras <= set(PROJECT["project"]["optional-dependencies"])
