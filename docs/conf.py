@@ -16,6 +16,8 @@ ROOT = DOCS.parent
 sys.path.insert(0, str(ROOT / "src"))
 os.environ["PYTHONPATH"] = str(ROOT / "src")  # for what examples start
 
+from sphinx.pycode import ModuleAnalyzer  # noqa: E402
+
 import projse  # noqa: E402
 
 project = "projse"
@@ -144,7 +146,15 @@ def escape_shapes(app, what, name, thing, options, lines):
     lines[:] = [re.sub(r"(?<!`)\b(n_\w+)_(?=[,)])", r"\1\\_", line) for line in lines]
 
 
+def document_constants(app, what, name, thing, options, lines):
+    """Take the text of a constant from where it is defined: a constant cannot carry it along."""
+    if name == "projse.PAPER":
+        defined = ModuleAnalyzer.for_module("projse.estimators.paper").find_attr_docs()
+        lines[:] = defined["", "PAPER"]
+
+
 def setup(app):
+    app.connect("autodoc-process-docstring", document_constants, priority=300)
     app.connect("source-read", link_within_the_site)
     app.connect("autodoc-skip-member", skip_what_others_document)
     app.connect("autodoc-process-docstring", escape_shapes, priority=400)  # before numpydoc
