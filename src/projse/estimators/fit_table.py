@@ -69,7 +69,7 @@ class FitTableMixin(FitMomentsMixin):
         """Check a batch of rows, and encode it as the rows before it were."""
         encoded = not first and self.moments_.encoding is not None
         options: Any = {"reset": first}
-        if encoded or self._table_options().concern(X, y, covariates):
+        if encoded or self._table_options().concern(X, y, covariates, sample_weight):
             given = (X, y, sample_weight, covariates, target_type)
             return self._table(*given, all_rows=False, **options).rows()
         options |= {"min_samples": 1, "covariates": covariates}

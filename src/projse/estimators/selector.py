@@ -109,7 +109,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             "fit in memory",
             *(X, y, sample_weight, covariates),
         )
-        if tables is not None and tables.concern(X, y, covariates):
+        if tables is not None and tables.concern(X, y, covariates, sample_weight):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return TableRows.of(X, y, sample_weight, covariates, tables, target_type).final_rows()
         refuse_non_numeric_columns(X)

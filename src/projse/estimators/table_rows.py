@@ -43,13 +43,16 @@ class TableOptions:
     missing: str = "refuse"
     basis: str = "linear"
 
-    def concern(self, X: Any, y: Any = None, covariates: Any = None) -> bool:
+    def concern(
+        self, X: Any, y: Any = None, covariates: Any = None, sample_weight: Any = None
+    ) -> bool:
         """Whether one of the tables is more than numbers without gaps."""
         return (
             self._concern_candidates(X)
             or self._mixes(y)
             or has_dates(covariates)
             or (self.missing != "refuse" and any(_has_gaps(part) for part in (X, y, covariates)))
+            or (self.missing == "drop" and _has_gaps(sample_weight))
         )
 
     def _concern_candidates(self, X: Any) -> bool:
@@ -292,6 +295,7 @@ def _combined(
         n_rows=n,
         missing=encoder.missing,
         max_levels=None,
+        recentre=encoder.label == "y",
     )
     return combined(raw, variables, bases)
 

@@ -83,6 +83,7 @@ class _Part:
                 n_rows=moments.n_samples,
                 missing=encoder.missing,
                 max_levels=None,
+                recentre=view == "y",
             )
         if variables is None or not bases:
             return cls(np.eye(len(mean)), np.arange(len(mean)), True)
