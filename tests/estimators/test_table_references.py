@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from projse import ProjSe
+from projse import ProjSe, SourceError
 
 
 def rows_of(seed: int, n: int = 120) -> tuple[pd.DataFrame, pd.DataFrame, np.random.Generator]:
@@ -23,12 +25,15 @@ def rows_of(seed: int, n: int = 120) -> tuple[pd.DataFrame, pd.DataFrame, np.ran
 def assert_same(found: ProjSe, want: ProjSe) -> None:
     np.testing.assert_array_equal(found.selected_, want.selected_)
     np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
-    assert found.output_names_.tolist() == want.output_names_.tolist()
+    explained = [dict(zip(f.output_names_, f.explained_.T, strict=True)) for f in (found, want)]
+    assert explained[0].keys() == explained[1].keys()
+    for name, values in explained[0].items():
+        np.testing.assert_allclose(values, explained[1][name], rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("where", ["y", "covariates"])
 def test_weights_pool_no_level_of_references_and_covariates(seed: int, where: str) -> None:
-    X, Y, rng = rows_of(seed)
+    X, Y, _ = rows_of(seed)
     labels = pd.DataFrame({"c": np.array(list("ab" * 58 + "cdef"))})
     weight = np.where(np.arange(120) < 116, 50, 1)
     again = np.repeat(np.arange(120), weight)
@@ -71,3 +76,70 @@ def test_rows_without_a_weight_are_dropped_if_asked_to(seed: int) -> None:
     np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
     with pytest.raises(ValueError, match="sample_weight contains NaN"):
         ProjSe(1, missing="mean").fit(X, y, sample_weight=weight)
+
+
+def in_batches(X, Y, starts=(0, 50, 70), covariates=None, **options) -> ProjSe:
+    found = ProjSe(2, **options)
+    for start, stop in zip(starts, (*starts[1:], len(X)), strict=True):
+        z = None if covariates is None else covariates[start:stop]
+        found.partial_fit(X[start:stop], Y[start:stop], covariates=z)
+    return found
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+@pytest.mark.parametrize("n_whole", [0, 60])
+def test_batches_fill_gaps_of_references_as_one_fit_does(seed, missing, n_whole) -> None:
+    X, Y, _ = rows_of(seed)
+    Y[:n_whole] = Y[:n_whole].fillna(1.0)
+    for x, y in ((X, Y), (X[["x", "u"]], Y[["y_1"]]), (X[["x", "u"]].to_numpy(), Y.to_numpy())):
+        found = in_batches(x, y, missing=missing)
+        assert_same(found, ProjSe(2, missing=missing).fit(x, y))
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+def test_batches_may_have_gaps_that_the_first_has_not(seed, missing) -> None:
+    X, Y, rng = rows_of(seed)
+    X, y = X[["x", "u"]], Y[["y_2"]]
+    Z = pd.DataFrame({"z": rng.normal(size=120)})
+    X.iloc[100::3, 0] = np.nan
+    Z.iloc[80::4, 0] = np.nan
+    found = in_batches(X, y, missing=missing, covariates=Z)
+    assert_same(found, ProjSe(2, missing=missing).fit(X, y, covariates=Z))
+
+
+@pytest.mark.parametrize("missing", ["refuse", "indicator", "mean"])
+def test_batches_of_references_of_several_kinds_add_up(seed, missing) -> None:
+    X, Y, rng = rows_of(seed)
+    Y["c"] = rng.choice(list("pq"), 120)
+    Y.loc[100:, "c"] = rng.choice(list("qr"), 20)  # a level that comes late
+    if missing == "refuse":
+        Y = Y.fillna(0.0)
+    assert_same(in_batches(X, Y, missing=missing), ProjSe(2, missing=missing).fit(X, Y))
+
+
+def test_batches_do_not_go_on_from_a_fit_that_settled_its_references(seed: int) -> None:
+    X, Y, _ = rows_of(seed)
+    settled = ProjSe(1, missing="mean").fit(X[:60], Y[:60])
+    with pytest.raises(ValueError, match="begin with partial_fit"):
+        settled.partial_fit(X[60:], Y[60:])
+    plain = ProjSe(1, missing="mean").fit(X[:60], Y[:60].fillna(0.0))
+    with pytest.raises(ValueError, match="begin with partial_fit"):
+        plain.partial_fit(X[60:], Y[60:])
+    plain.partial_fit(X[60:], Y[60:].fillna(0.0))
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+def test_missing_class_labels_are_refused_alike_in_memory_and_files(
+    seed: int, tmp_path: Path, missing: str
+) -> None:
+    X, _, _ = rows_of(seed)
+    labels = X.s.astype(object).where(np.arange(120) > 2, None)
+    X = X[["x", "u"]]
+    X.assign(label=labels).to_parquet(tmp_path / "rows.parquet")
+    message = r"y contains NaN: 3 missing labels; .* missing='drop'\."
+    with pytest.raises(ValueError, match=message + "$"):
+        ProjSe(1, missing=missing).fit(X, labels)
+    with pytest.raises(ValueError, match=message + "$"):
+        ProjSe(1, missing=missing).partial_fit(X, labels)
+    with pytest.raises(SourceError, match=message + r" \(--missing on the command line\)$"):
+        ProjSe(1, missing=missing).fit_source(tmp_path / "rows.parquet", targets="label")

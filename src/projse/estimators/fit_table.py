@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import scipy.sparse as sp
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
@@ -48,6 +49,12 @@ class FitTableMixin(FitMomentsMixin):
                     "that were plain numbers; begin with rows that have them, or start with a "
                     "clone."
                 )
+            if "y" in encoding and self.moments_.y_variables is None:
+                raise ValueError(
+                    "partial_fit cannot go on from a fit to references of several kinds or with "
+                    "gaps, which that fit settled by its own rows; begin with partial_fit instead "
+                    "of fit."
+                )
         given = (X, y, sample_weight, covariates, self._table_options(), target_type)
         table = TableRows.of(*given, encoding=encoding, all_rows=all_rows)
         if all_rows and table.frame.shape[0] < 2:
@@ -67,7 +74,9 @@ class FitTableMixin(FitMomentsMixin):
         covariates: Any = None,
     ) -> Rows:
         """Check a batch of rows, and encode it as the rows before it were."""
-        encoded = not first and self.moments_.encoding is not None
+        # Rows to come may have gaps where the first have none.
+        may_have_gaps = self.missing != "refuse" and not sp.issparse(X)
+        encoded = may_have_gaps if first else self.moments_.encoding is not None
         options: Any = {"reset": first}
         if encoded or self._table_options().concern(X, y, covariates, sample_weight):
             given = (X, y, sample_weight, covariates, target_type)

@@ -13,14 +13,14 @@ from sklearn.utils import _safe_indexing
 
 from projse.kernels.combination import bases_of, combined
 from projse.sources.covariates import with_covariates
-from projse.sources.encode_targets import encode_targets
+from projse.sources.encode_targets import encode_targets, holds_labels
 from projse.sources.rows import Rows, check_weight
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame, is_table
 from projse.sources.table.gaps import gaps_in
 from projse.sources.table.kinds import holds_more_than_numbers, needs_encoding
-from projse.sources.table.partition import has_dates
+from projse.sources.table.partition import booleans_as_numbers, has_dates
 from projse.sources.variables import Variables
 
 Array = NDArray[Any]
@@ -88,6 +88,8 @@ class TableRows:
     encoder : TableEncoder
     targets : Rows
         References, covariates and weights, and no candidates.
+    y : TableEncoder or None
+        Of the references; None where they are plain numbers or class labels.
     z : TableEncoder or None
         Of the covariates.
     """
@@ -95,6 +97,7 @@ class TableRows:
     frame: Frame
     encoder: TableEncoder
     targets: Rows
+    y: TableEncoder | None = None
     z: TableEncoder | None = None
 
     @classmethod
@@ -166,15 +169,16 @@ class TableRows:
             )
         nothing = np.empty((frame.shape[0], 0))
         targets = Rows(nothing, weight=weight)
+        y_encoder = z = None
         if y is not None:
-            targets = _with_references(targets, y, options, target_type, all_rows)
-        z = None
+            y_encoder = _references_encoder(y, options, target_type, all_rows, encoding)
+            targets = _with_references(targets, y, target_type, all_rows, y_encoder)
         if covariates is not None:
             plan = None if encoding is None else encoding.get("z")
             z = _covariates_encoder(covariates, options, plan)
             Z, variables = z.encode(covariates)
             targets = with_covariates(targets, Z, variables.titles, variables)
-        return cls(frame, encoder, targets, z)
+        return cls(frame, encoder, targets, y_encoder, z)
 
     def rows(self, start: int = 0, stop: int | None = None) -> Rows:
         """Encode a slice of the candidates, next to its references."""
@@ -199,7 +203,7 @@ class TableRows:
 
     @property
     def _encoding(self) -> dict[str, Any]:
-        return TableEncoding(self.encoder, z=self.z).to_dict()
+        return TableEncoding(self.encoder, self.y, self.z).to_dict()
 
     def final_rows(self) -> Rows:
         """Encode all rows, and settle what stands for the covariates by all of them."""
@@ -253,31 +257,61 @@ def _covariates_encoder(
 
 
 def _with_references(
-    targets: Rows, y: Any, options: TableOptions, target_type: str, all_rows: bool
+    targets: Rows,
+    y: Any,
+    target_type: str,
+    all_rows: bool,
+    encoder: TableEncoder | None,
 ) -> Rows:
-    """Encode references: as without tables, or column by column where they mix kinds or gaps."""
-    gaps = options.missing in ("indicator", "mean") and _has_gaps(y)
-    if not gaps and not (target_type == "auto" and options._mixes(y)):
+    """Encode references: as without tables, or column by column where there is a plan for them.
+
+    What stands for a column is settled where all rows are here; else it waits for the others.
+    """
+    if encoder is None:
         if sp.issparse(y):
             y = sp.csr_array(y)
         found = encode_targets(y, target_type, n_samples=targets.n_samples, all_rows=all_rows)
         return replace(targets, Y=found.Y, target_names=found.names, classes=found.classes)
-    declared: Any = "from_dtype"
-    if target_type == "class":
-        declared = list(range(Frame.of(y, "y").shape[1]))
-    Y, names = _as_numbers(y, options.missing, targets.weight, "y", declared)
+    raw, variables = encoder.encode(y)
+    if not all_rows:
+        return replace(targets, Y=raw, target_names=variables.titles, y_variables=variables)
+    Y, names = _combined(raw, variables, encoder, targets)
     return replace(targets, Y=Y, target_names=names)
 
 
-def _as_numbers(
-    table: Any, missing: str, weight: Array | None, label: str, categorical: Any = "from_dtype"
-) -> tuple[Any, tuple[str, ...]]:
-    """Encode a table whose subspaces need not wait: all of its rows are here."""
-    encoder = TableEncoder.look(
-        table, missing=missing, label=label, max_levels=None, categorical_features=categorical
+def _references_encoder(
+    y: Any, options: TableOptions, target_type: str, all_rows: bool, encoding: dict[str, Any] | None
+) -> TableEncoder | None:
+    """Look at references that mix kinds or have gaps, or go on with the plan of rows before these.
+
+    Rows to come may have gaps where these have none. A gap is no class label.
+    """
+    gaps = options.missing in ("indicator", "mean") and not sp.issparse(y)
+    gaps = gaps and (not all_rows or _has_gaps(y))
+    gaps = gaps and not holds_labels(y, target_type, all_rows=all_rows)
+    if encoding is not None:
+        plan = encoding.get("y")
+        if plan is None and gaps and _has_gaps(y):
+            raise ValueError(
+                "Input y contains NaN or other gaps, but that of the rows before these had none, "
+                "and was summed without a plan for them; begin with partial_fit instead of fit."
+            )
+        return None if plan is None else TableEncoder.from_dict(plan)
+    mixes = target_type == "auto" and options._mixes(y)
+    if not (gaps or mixes):
+        return None
+    declared: Any = "from_dtype"
+    if target_type == "class":
+        declared = list(range(Frame.of(y, "y").shape[1]))
+    elif not mixes:
+        y = booleans_as_numbers(y)
+    return TableEncoder.look(
+        y,
+        missing=options.missing,
+        label="y",
+        max_levels=None,
+        categorical_features=declared,
     )
-    raw, variables = encoder.encode(table)
-    return _combined(raw, variables, encoder, Rows(raw, weight=weight))
 
 
 def _combined(

@@ -231,6 +231,15 @@ def merge_bases(
     return merged
 
 
+def naming(basis: Array, columns: Array, variables: Variables) -> list[int]:
+    """Return, for each direction of a basis, the column that names it: a gap only if alone."""
+    named = []
+    for direction in basis.T:
+        own = columns[np.flatnonzero(direction)]
+        named.append(int(min(own, key=lambda j: (variables.columns[j].kind == "gap", j))))
+    return named
+
+
 def combined(
     raw: Any, variables: Variables, bases: Mapping[int, Array]
 ) -> tuple[Any, tuple[str, ...]]:
@@ -241,8 +250,7 @@ def combined(
     for v in range(variables.n):
         own = variables.columns_of(v)
         basis = bases.get(v, np.eye(len(own)))
-        kept = [int(np.flatnonzero(column)[0]) for column in basis.T]
-        names += [variables.titles[own[k]] for k in kept]
+        names += [variables.titles[j] for j in naming(basis, own, variables)]
         blocks.append(basis)
         places.append(own)
     order = np.concatenate(places)

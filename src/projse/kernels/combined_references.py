@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.kernels.combination import bases_of
+from projse.kernels.combination import bases_of, naming
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.variables import Variables
 
@@ -90,9 +90,9 @@ class _Part:
         own = [variables.columns_of(v) for v in range(variables.n)]
         blocks = [bases.get(v, np.eye(len(places))) for v, places in enumerate(own)]
         kept = [
-            int(places[np.flatnonzero(direction)[0]])
+            j
             for places, basis in zip(own, blocks, strict=True)
-            for direction in basis.T
+            for j in naming(basis, places, variables)
         ]
         B = np.empty((len(mean), len(kept)))
         B[np.concatenate(own)] = scipy.linalg.block_diag(*blocks)
