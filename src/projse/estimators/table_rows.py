@@ -284,19 +284,18 @@ def _references_encoder(
 ) -> TableEncoder | None:
     """Look at references that mix kinds or have gaps, or go on with the plan of rows before these.
 
-    Rows to come may have gaps where these have none. A gap is no class label.
+    Rows to come may have gaps where these have none; but labels without a gap are classes.
     """
-    gaps = options.missing in ("indicator", "mean") and not sp.issparse(y)
-    gaps = gaps and (not all_rows or _has_gaps(y))
-    gaps = gaps and not holds_labels(y, target_type, all_rows=all_rows)
+    filled = options.missing in ("indicator", "mean") and not sp.issparse(y)
     if encoding is not None:
         plan = encoding.get("y")
-        if plan is None and gaps and _has_gaps(y):
+        if plan is None and filled and _has_gaps(y) and not holds_labels(y, target_type):
             raise ValueError(
                 "Input y contains NaN or other gaps, but that of the rows before these had none, "
                 "and was summed without a plan for them; begin with partial_fit instead of fit."
             )
         return None if plan is None else TableEncoder.from_dict(plan)
+    gaps = filled and (_has_gaps(y) or not (all_rows or holds_labels(y, target_type)))
     mixes = target_type == "auto" and options._mixes(y)
     if not (gaps or mixes):
         return None

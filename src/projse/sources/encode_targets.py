@@ -117,15 +117,15 @@ def encode_targets(
     return Targets(_numeric(columns, names, label), names)
 
 
-def holds_labels(y: Any, target_type: str = "auto", *, all_rows: bool = True) -> bool:
-    """Whether :func:`encode_targets` takes y for one column of class labels."""
+def holds_labels(y: Any, target_type: str = "auto") -> bool:
+    """Whether :func:`encode_targets` takes a batch of y for one column of class labels."""
     if sp.issparse(y):
         return False
     values = np.asarray(y)
     if values.ndim == 2 and values.shape[1] != 1:
         return False
     column = values.reshape(-1)
-    return _are_labels(y, column, column, target_type, all_rows)
+    return _are_labels(y, column, column, target_type, all_rows=False)
 
 
 def _are_labels(y: Any, column: Array, counted: Array, target_type: str, all_rows: bool) -> bool:
@@ -138,7 +138,7 @@ def _are_labels(y: Any, column: Array, counted: Array, target_type: str, all_row
 
 
 def missing_labels(n: int, label: str = "y") -> str:
-    """Say that class labels are missing: a gap is no class, however gaps of numbers are filled."""
+    """Say that class labels are missing."""
     return (
         f"Input {label} contains NaN: {n} missing labels; fill them in, or leave those rows out "
         "with missing='drop'."
