@@ -10,7 +10,8 @@ from sklearn.utils.validation import validate_data
 
 from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.progress import FitProgress
-from projse.estimators.table_rows import TableOptions, TableRows
+from projse.estimators.table_options import TableOptions
+from projse.estimators.table_rows import TableRows
 from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.task import Outcome

@@ -11,16 +11,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from projse.estimators.table_options import TableOptions, as_table, has_gaps
 from projse.kernels.combination import bases_of, combined
 from projse.sources.covariates import with_covariates
 from projse.sources.encode_targets import encode_targets, holds_labels
 from projse.sources.rows import Rows, check_weight
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
-from projse.sources.table.frame import Frame, is_table
+from projse.sources.table.frame import Frame
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.kinds import holds_more_than_numbers, needs_encoding
-from projse.sources.table.partition import booleans_as_numbers, has_dates
+from projse.sources.table.partition import booleans_as_numbers
 from projse.sources.variables import Variables
 
 Array = NDArray[Any]
@@ -33,48 +33,6 @@ SLICE_BYTES = 1 << 24
 
 MOST_BYTES = 384
 """Bytes that a value can take once it is encoded: 6 entries, dense among 8 times as many."""
-
-
-@dataclass(frozen=True)
-class TableOptions:
-    """What a user says about tables: see :class:`~projse.ProjSe`."""
-
-    categorical_features: Any = "from_dtype"
-    missing: str = "refuse"
-    basis: str = "linear"
-
-    def concern(
-        self, X: Any, y: Any = None, covariates: Any = None, sample_weight: Any = None
-    ) -> bool:
-        """Whether one of the tables is more than numbers without gaps."""
-        return (
-            self._concern_candidates(X)
-            or self._mixes(y)
-            or has_dates(covariates)
-            or (self.missing != "refuse" and any(_has_gaps(part) for part in (X, y, covariates)))
-            or (self.missing == "drop" and _has_gaps(sample_weight))
-        )
-
-    def _concern_candidates(self, X: Any) -> bool:
-        if sp.issparse(X):
-            if self.basis != "linear":
-                raise ValueError(
-                    f"basis={self.basis!r} needs dense numbers, but X is sparse; pass X.toarray(), "
-                    "or use basis='linear'."
-                )
-            return False
-        declared = self.categorical_features
-        plain = declared is None or (isinstance(declared, str) and declared == "from_dtype")
-        if self.basis != "linear" or not plain:
-            return True
-        return holds_more_than_numbers(X)
-
-    def _mixes(self, y: Any) -> bool:
-        """Whether y has several columns, not all of them numbers."""
-        if not is_table(y):
-            return False
-        frame = Frame.of(y, "y")
-        return frame.shape[1] > 1 and needs_encoding(frame)
 
 
 @dataclass(frozen=True)
@@ -131,7 +89,7 @@ class TableRows:
             )
         if not n:
             raise ValueError("Found array with 0 sample(s) in X while a minimum of 1 is required.")
-        y, covariates = _as_table(y), _as_table(covariates)
+        y, covariates = as_table(y), as_table(covariates)
         covariates = covariates.toarray() if sp.issparse(covariates) else covariates
         for part, label in ((y, "y"), (covariates, "covariates")):
             if part is not None and part.shape[0] != n:
@@ -289,14 +247,14 @@ def _references_encoder(
     filled = options.missing in ("indicator", "mean") and not sp.issparse(y)
     if encoding is not None:
         plan = encoding.get("y")
-        if plan is None and filled and _has_gaps(y) and not holds_labels(y, target_type):
+        if plan is None and filled and has_gaps(y) and not holds_labels(y, target_type):
             raise ValueError(
                 "Input y contains NaN or other gaps, but that of the rows before these had none, "
                 "and was summed without a plan for them; begin with partial_fit instead of fit."
             )
         return None if plan is None else TableEncoder.from_dict(plan)
-    gaps = filled and (_has_gaps(y) or not (all_rows or holds_labels(y, target_type)))
-    mixes = target_type == "auto" and options._mixes(y)
+    gaps = filled and (has_gaps(y) or not (all_rows or holds_labels(y, target_type)))
+    mixes = target_type == "auto" and options.mixes(y)
     if not (gaps or mixes):
         return None
     declared: Any = "from_dtype"
@@ -331,21 +289,6 @@ def _combined(
         recentre=encoder.label == "y",
     )
     return combined(raw, variables, bases)
-
-
-def _as_table(part: Any) -> Any:
-    """Make arrays of lists."""
-    if part is None or sp.issparse(part) or hasattr(part, "shape"):
-        return part
-    values = np.asarray(part)
-    return values if values.dtype.kind in "biuf" else np.asarray(part, dtype=object)
-
-
-def _has_gaps(part: Any) -> bool:
-    part = _as_table(part)
-    if isinstance(part, np.ndarray) and part.dtype.kind == "f":
-        return any(np.isnan(part[k : k + 4096]).any() for k in range(0, len(part), 4096))
-    return part is not None and bool(gaps_in(part).any())
 
 
 def _refuse_nothing(keep: NDArray[np.bool_], frame: Frame) -> None:
