@@ -20,6 +20,7 @@ from projse.exceptions import (
     RankExhaustedWarning,
     UnreliableSelectionWarning,
 )
+from projse.kernels.combined_references import combined_references
 from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_targets
@@ -84,7 +85,7 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
         """Select from moments of columns that are remembered."""
         outcome = self._task(moments.one_view).on_moments(moments, cross=cross, keep=True)
         self._keep_moments(moments)
-        self._keep_picked(outcome, moments)
+        self._keep_picked(outcome, combined_references(moments))
         self._store(outcome, quiet=quiet)
 
     def _first_batch(
@@ -115,7 +116,7 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
                 "with_xx=True for fit_moments, or use exhausted='stop'."
             )
         self._keep_moments(total)
-        self._keep_picked(outcome, total)
+        self._keep_picked(outcome, combined_references(settled))
         self._store(outcome, quiet=True)
 
     def _fit_rows(self, rows: Rows) -> None:

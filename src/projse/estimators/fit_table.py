@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+import scipy.sparse as sp
 from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.progress import FitProgress
-from projse.estimators.table_rows import TableOptions, TableRows
+from projse.estimators.table_options import TableOptions
+from projse.estimators.table_rows import TableRows
 from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.task import Outcome
@@ -48,6 +50,12 @@ class FitTableMixin(FitMomentsMixin):
                     "that were plain numbers; begin with rows that have them, or start with a "
                     "clone."
                 )
+            if "y" in encoding and self.moments_.y_variables is None:
+                raise ValueError(
+                    "partial_fit cannot go on from a fit to references of several kinds or with "
+                    "gaps, which that fit settled by its own rows; begin with partial_fit instead "
+                    "of fit."
+                )
         given = (X, y, sample_weight, covariates, self._table_options(), target_type)
         table = TableRows.of(*given, encoding=encoding, all_rows=all_rows)
         if all_rows and table.frame.shape[0] < 2:
@@ -67,9 +75,11 @@ class FitTableMixin(FitMomentsMixin):
         covariates: Any = None,
     ) -> Rows:
         """Check a batch of rows, and encode it as the rows before it were."""
-        encoded = not first and self.moments_.encoding is not None
+        # Rows to come may have gaps where the first have none.
+        may_have_gaps = self.missing != "refuse" and not sp.issparse(X)
+        encoded = may_have_gaps if first else self.moments_.encoding is not None
         options: Any = {"reset": first}
-        if encoded or self._table_options().concern(X, y, covariates):
+        if encoded or self._table_options().concern(X, y, covariates, sample_weight):
             given = (X, y, sample_weight, covariates, target_type)
             return self._table(*given, all_rows=False, **options).rows()
         options |= {"min_samples": 1, "covariates": covariates}

@@ -323,7 +323,7 @@ class ProjSe(
 
             return self._fit_elsewhere(DaskRows.of(X, y, sample_weight, covariates))
         with all_or_nothing(self):
-            if self._table_options().concern(X, y, covariates):
+            if self._table_options().concern(X, y, covariates, sample_weight):
                 return self._fit_table(X, y, sample_weight, covariates)
             rows = self._check_rows(X, y, sample_weight, self.target_type, covariates=covariates)
             if self.center and rows.weight is not None and np.count_nonzero(rows.weight) < 2:

@@ -11,7 +11,8 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from projse.estimators.table_rows import TableOptions, TableRows
+from projse.estimators.table_options import TableOptions
+from projse.estimators.table_rows import TableRows
 from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.table.kinds import holds_more_than_numbers
@@ -109,7 +110,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             "fit in memory",
             *(X, y, sample_weight, covariates),
         )
-        if tables is not None and tables.concern(X, y, covariates):
+        if tables is not None and tables.concern(X, y, covariates, sample_weight):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return TableRows.of(X, y, sample_weight, covariates, tables, target_type).final_rows()
         refuse_non_numeric_columns(X)

@@ -11,16 +11,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
 
+from projse.estimators.table_options import TableOptions, as_table, has_gaps
 from projse.kernels.combination import bases_of, combined
 from projse.sources.covariates import with_covariates
-from projse.sources.encode_targets import encode_targets
+from projse.sources.encode_targets import encode_targets, holds_labels
 from projse.sources.rows import Rows, check_weight
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
-from projse.sources.table.frame import Frame, is_table
+from projse.sources.table.frame import Frame
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.kinds import holds_more_than_numbers, needs_encoding
-from projse.sources.table.partition import has_dates
+from projse.sources.table.partition import booleans_as_numbers
 from projse.sources.variables import Variables
 
 Array = NDArray[Any]
@@ -36,45 +36,6 @@ MOST_BYTES = 384
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """What a user says about tables: see :class:`~projse.ProjSe`."""
-
-    categorical_features: Any = "from_dtype"
-    missing: str = "refuse"
-    basis: str = "linear"
-
-    def concern(self, X: Any, y: Any = None, covariates: Any = None) -> bool:
-        """Whether one of the tables is more than numbers without gaps."""
-        return (
-            self._concern_candidates(X)
-            or self._mixes(y)
-            or has_dates(covariates)
-            or (self.missing != "refuse" and any(_has_gaps(part) for part in (X, y, covariates)))
-        )
-
-    def _concern_candidates(self, X: Any) -> bool:
-        if sp.issparse(X):
-            if self.basis != "linear":
-                raise ValueError(
-                    f"basis={self.basis!r} needs dense numbers, but X is sparse; pass X.toarray(), "
-                    "or use basis='linear'."
-                )
-            return False
-        declared = self.categorical_features
-        plain = declared is None or (isinstance(declared, str) and declared == "from_dtype")
-        if self.basis != "linear" or not plain:
-            return True
-        return holds_more_than_numbers(X)
-
-    def _mixes(self, y: Any) -> bool:
-        """Whether y has several columns, not all of them numbers."""
-        if not is_table(y):
-            return False
-        frame = Frame.of(y, "y")
-        return frame.shape[1] > 1 and needs_encoding(frame)
-
-
-@dataclass(frozen=True)
 class TableRows:
     """Rows of a table that are encoded as they are asked for.
 
@@ -85,6 +46,8 @@ class TableRows:
     encoder : TableEncoder
     targets : Rows
         References, covariates and weights, and no candidates.
+    y : TableEncoder or None
+        Of the references; None where they are plain numbers or class labels.
     z : TableEncoder or None
         Of the covariates.
     """
@@ -92,6 +55,7 @@ class TableRows:
     frame: Frame
     encoder: TableEncoder
     targets: Rows
+    y: TableEncoder | None = None
     z: TableEncoder | None = None
 
     @classmethod
@@ -125,7 +89,7 @@ class TableRows:
             )
         if not n:
             raise ValueError("Found array with 0 sample(s) in X while a minimum of 1 is required.")
-        y, covariates = _as_table(y), _as_table(covariates)
+        y, covariates = as_table(y), as_table(covariates)
         covariates = covariates.toarray() if sp.issparse(covariates) else covariates
         for part, label in ((y, "y"), (covariates, "covariates")):
             if part is not None and part.shape[0] != n:
@@ -163,15 +127,16 @@ class TableRows:
             )
         nothing = np.empty((frame.shape[0], 0))
         targets = Rows(nothing, weight=weight)
+        y_encoder = z = None
         if y is not None:
-            targets = _with_references(targets, y, options, target_type, all_rows)
-        z = None
+            y_encoder = _references_encoder(y, options, target_type, all_rows, encoding)
+            targets = _with_references(targets, y, target_type, all_rows, y_encoder)
         if covariates is not None:
             plan = None if encoding is None else encoding.get("z")
             z = _covariates_encoder(covariates, options, plan)
             Z, variables = z.encode(covariates)
             targets = with_covariates(targets, Z, variables.titles, variables)
-        return cls(frame, encoder, targets, z)
+        return cls(frame, encoder, targets, y_encoder, z)
 
     def rows(self, start: int = 0, stop: int | None = None) -> Rows:
         """Encode a slice of the candidates, next to its references."""
@@ -196,7 +161,7 @@ class TableRows:
 
     @property
     def _encoding(self) -> dict[str, Any]:
-        return TableEncoding(self.encoder, z=self.z).to_dict()
+        return TableEncoding(self.encoder, self.y, self.z).to_dict()
 
     def final_rows(self) -> Rows:
         """Encode all rows, and settle what stands for the covariates by all of them."""
@@ -250,31 +215,60 @@ def _covariates_encoder(
 
 
 def _with_references(
-    targets: Rows, y: Any, options: TableOptions, target_type: str, all_rows: bool
+    targets: Rows,
+    y: Any,
+    target_type: str,
+    all_rows: bool,
+    encoder: TableEncoder | None,
 ) -> Rows:
-    """Encode references: as without tables, or column by column where they mix kinds or gaps."""
-    gaps = options.missing in ("indicator", "mean") and _has_gaps(y)
-    if not gaps and not (target_type == "auto" and options._mixes(y)):
+    """Encode references: as without tables, or column by column where there is a plan for them.
+
+    What stands for a column is settled where all rows are here; else it waits for the others.
+    """
+    if encoder is None:
         if sp.issparse(y):
             y = sp.csr_array(y)
         found = encode_targets(y, target_type, n_samples=targets.n_samples, all_rows=all_rows)
         return replace(targets, Y=found.Y, target_names=found.names, classes=found.classes)
-    declared: Any = "from_dtype"
-    if target_type == "class":
-        declared = list(range(Frame.of(y, "y").shape[1]))
-    Y, names = _as_numbers(y, options.missing, targets.weight, "y", declared)
+    raw, variables = encoder.encode(y)
+    if not all_rows:
+        return replace(targets, Y=raw, target_names=variables.titles, y_variables=variables)
+    Y, names = _combined(raw, variables, encoder, targets)
     return replace(targets, Y=Y, target_names=names)
 
 
-def _as_numbers(
-    table: Any, missing: str, weight: Array | None, label: str, categorical: Any = "from_dtype"
-) -> tuple[Any, tuple[str, ...]]:
-    """Encode a table whose subspaces need not wait: all of its rows are here."""
-    encoder = TableEncoder.look(
-        table, missing=missing, label=label, max_levels=None, categorical_features=categorical
+def _references_encoder(
+    y: Any, options: TableOptions, target_type: str, all_rows: bool, encoding: dict[str, Any] | None
+) -> TableEncoder | None:
+    """Look at references that mix kinds or have gaps, or go on with the plan of rows before these.
+
+    Rows to come may have gaps where these have none; but labels without a gap are classes.
+    """
+    filled = options.missing in ("indicator", "mean") and not sp.issparse(y)
+    if encoding is not None:
+        plan = encoding.get("y")
+        if plan is None and filled and has_gaps(y) and not holds_labels(y, target_type):
+            raise ValueError(
+                "Input y contains NaN or other gaps, but that of the rows before these had none, "
+                "and was summed without a plan for them; begin with partial_fit instead of fit."
+            )
+        return None if plan is None else TableEncoder.from_dict(plan)
+    gaps = filled and (has_gaps(y) or not (all_rows or holds_labels(y, target_type)))
+    mixes = target_type == "auto" and options.mixes(y)
+    if not (gaps or mixes):
+        return None
+    declared: Any = "from_dtype"
+    if target_type == "class":
+        declared = list(range(Frame.of(y, "y").shape[1]))
+    elif not mixes:
+        y = booleans_as_numbers(y)
+    return TableEncoder.look(
+        y,
+        missing=options.missing,
+        label="y",
+        max_levels=None,
+        categorical_features=declared,
     )
-    raw, variables = encoder.encode(table)
-    return _combined(raw, variables, encoder, Rows(raw, weight=weight))
 
 
 def _combined(
@@ -292,23 +286,9 @@ def _combined(
         n_rows=n,
         missing=encoder.missing,
         max_levels=None,
+        recentre=encoder.label == "y",
     )
     return combined(raw, variables, bases)
-
-
-def _as_table(part: Any) -> Any:
-    """Make arrays of lists."""
-    if part is None or sp.issparse(part) or hasattr(part, "shape"):
-        return part
-    values = np.asarray(part)
-    return values if values.dtype.kind in "biuf" else np.asarray(part, dtype=object)
-
-
-def _has_gaps(part: Any) -> bool:
-    part = _as_table(part)
-    if isinstance(part, np.ndarray) and part.dtype.kind == "f":
-        return any(np.isnan(part[k : k + 4096]).any() for k in range(0, len(part), 4096))
-    return part is not None and bool(gaps_in(part).any())
 
 
 def _refuse_nothing(keep: NDArray[np.bool_], frame: Frame) -> None:

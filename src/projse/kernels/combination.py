@@ -29,6 +29,9 @@ Array = NDArray[Any]
 MIN_FREQUENCY = 5
 """Levels of fewer rows are pooled, unless the user says otherwise."""
 
+NO_ROW = 1e-12
+"""A share of the rows that is none but for rounding."""
+
 
 def bases_of_moments(moments: Moments, min_frequency: int = MIN_FREQUENCY) -> dict[int, Array]:
     """Return the bases of the candidates of moments, which hold the plan of their encoding."""
@@ -86,8 +89,9 @@ def bases_of(
     x_min: Array | None = None,
     x_max: Array | None = None,
     missing: str = "indicator",
-    min_frequency: int = 1,
+    min_frequency: int = 0,
     max_levels: int | None = MAX_LEVELS,
+    recentre: bool = False,
 ) -> dict[int, Array]:
     """Return the bases of those variables whose subspace is not all of their columns.
 
@@ -108,9 +112,12 @@ def bases_of(
         dimension of its own.
     min_frequency : int
         Levels of fewer rows (a gap of a category is a level) are pooled; gaps of a number in fewer
-        rows are filled with the mean.
+        rows are filled with the mean. 0: only those of no row at all, whatever the weights.
     max_levels : int or None
         A category of more levels has no subspace: it is an identifier.
+    recentre : bool
+        Fill gaps with the mean of all rows beside the column of the gaps, too. The subspace is the
+        same, but not its columns, which count where there is a ridge: those of references.
 
     Returns
     -------
@@ -120,6 +127,7 @@ def bases_of(
     total = float(rows_that_count(sum_weights, n_rows))
     # From means: half a row of slack for rounding, below.
     counts = total * np.asarray(mean, dtype=np.float64)
+    fewest = max(min_frequency - 0.5, NO_ROW * total)
     order = np.argsort(variables.of_column, kind="stable")
     sizes = np.bincount(variables.of_column, minlength=variables.n)
     bases: dict[int, Array] = {}
@@ -129,15 +137,16 @@ def bases_of(
             identifies = max_levels is not None and kinds.count("level") > max_levels
             basis = np.zeros((len(columns), 0))
             if not identifies:
-                basis = _levels(counts[columns], min_frequency)
+                basis = _levels(counts[columns], fewest)
         elif "gap" in kinds or "cycle" in kinds:
-            few = "gap" in kinds and counts[columns[kinds.index("gap")]] < min_frequency - 0.5
+            few = "gap" in kinds and counts[columns[kinds.index("gap")]] < fewest
             basis = _numbers(
                 [variables.columns[j] for j in columns],
                 plans[v],
                 counts[columns] / total,
                 None if x_min is None or x_max is None else (x_max - x_min)[columns],
-                fill="gap" in kinds and (few or missing == "mean"),
+                fill="gap" in kinds and (few or missing == "mean" or recentre),
+                keep_gap=not (few or missing == "mean"),
             )
         else:
             continue
@@ -146,17 +155,23 @@ def bases_of(
     return bases
 
 
-def _levels(counts: Array, min_frequency: int) -> Array:
+def _levels(counts: Array, fewest: float) -> Array:
     """Pool the rare levels: one column a frequent level, and one for all others."""
     n = len(counts)
-    rare = counts < min_frequency - 0.5
+    rare = counts < fewest
     if np.count_nonzero(rare) < 2:
         return np.eye(n)
     return np.concatenate([np.eye(n)[:, ~rare], rare[:, None].astype(np.float64)], axis=1)
 
 
 def _numbers(
-    columns: Sequence[Any], plan: ColumnPlan, mean: Array, span: Array | None, *, fill: bool
+    columns: Sequence[Any],
+    plan: ColumnPlan,
+    mean: Array,
+    span: Array | None,
+    *,
+    fill: bool,
+    keep_gap: bool,
 ) -> Array:
     """Leave out cycles that the span does not cover twice; fill gaps with the mean if asked to."""
     kinds = [column.kind for column in columns]
@@ -179,7 +194,7 @@ def _numbers(
         # Only the value of a number stands at something else than 0 where there is none.
         at_gaps = plan.fill if kinds[k] == "value" else 0.0
         basis[gap, place] = (mean[k] - at_gaps * mean[gap]) / observed - at_gaps
-    return np.delete(basis, kept.index(gap), axis=1)
+    return basis if keep_gap else np.delete(basis, kept.index(gap), axis=1)
 
 
 def merge_bases(
@@ -216,6 +231,15 @@ def merge_bases(
     return merged
 
 
+def naming(basis: Array, columns: Array, variables: Variables) -> list[int]:
+    """Return, for each direction of a basis, the column that names it: a gap only if alone."""
+    named = []
+    for direction in basis.T:
+        own = columns[np.flatnonzero(direction)]
+        named.append(int(min(own, key=lambda j: (variables.columns[j].kind == "gap", j))))
+    return named
+
+
 def combined(
     raw: Any, variables: Variables, bases: Mapping[int, Array]
 ) -> tuple[Any, tuple[str, ...]]:
@@ -226,8 +250,7 @@ def combined(
     for v in range(variables.n):
         own = variables.columns_of(v)
         basis = bases.get(v, np.eye(len(own)))
-        kept = [int(np.flatnonzero(column)[0]) for column in basis.T]
-        names += [variables.titles[own[k]] for k in kept]
+        names += [variables.titles[j] for j in naming(basis, own, variables)]
         blocks.append(basis)
         places.append(own)
     order = np.concatenate(places)

@@ -10,7 +10,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.kernels.combination import bases_of
+from projse.kernels.combination import bases_of, naming
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.variables import Variables
 
@@ -84,15 +84,16 @@ class _Part:
                 n_rows=moments.n_samples,
                 missing=encoder.missing,
                 max_levels=None,
+                recentre=view == "y",
             )
         if variables is None or not bases:
             return cls(np.eye(len(mean)), np.arange(len(mean)), True)
         own = [variables.columns_of(v) for v in range(variables.n)]
         blocks = [bases.get(v, np.eye(len(places))) for v, places in enumerate(own)]
         kept = [
-            int(places[np.flatnonzero(direction)[0]])
+            j
             for places, basis in zip(own, blocks, strict=True)
-            for direction in basis.T
+            for j in naming(basis, places, variables)
         ]
         B = np.empty((len(mean), len(kept)))
         B[np.concatenate(own)] = scipy.linalg.block_diag(*blocks)

@@ -100,10 +100,8 @@ def encode_targets(
     columns = values.reshape(len(values), -1)
     if columns.shape[1] == 1:
         column = columns[:, 0]
-        labels = target_type == "auto" and (is_categorical(y) or _is_labels(column))
-        if labels and all_rows and not is_categorical(y):
-            labels = not _are_numbers(column if counted is None else column[counted])
-        if target_type == "class" or labels:
+        present = column if counted is None else column[counted]
+        if _are_labels(y, column, present, target_type, all_rows):
             classes, indicator = _one_hot(column, counted, label)
             if not is_categorical(y):
                 refuse_continuous(classes, label)
@@ -117,6 +115,34 @@ def encode_targets(
         titles = [f"{p}={c}" for p, (cs, _) in zip(prefixes, encoded, strict=True) for c in cs]
         return Targets(sp.csr_array(sp.hstack([h for _, h in encoded])), tuple(titles))
     return Targets(_numeric(columns, names, label), names)
+
+
+def holds_labels(y: Any, target_type: str = "auto") -> bool:
+    """Whether :func:`encode_targets` takes a batch of y for one column of class labels."""
+    if sp.issparse(y):
+        return False
+    values = np.asarray(y)
+    if values.ndim == 2 and values.shape[1] != 1:
+        return False
+    column = values.reshape(-1)
+    return _are_labels(y, column, column, target_type, all_rows=False)
+
+
+def _are_labels(y: Any, column: Array, counted: Array, target_type: str, all_rows: bool) -> bool:
+    if target_type != "auto":
+        return target_type == "class"
+    if is_categorical(y):
+        return True
+    column = column.astype(object) if column.dtype.kind == "T" else column
+    return _is_labels(column) and not (all_rows and _are_numbers(counted))
+
+
+def missing_labels(n: int, label: str = "y") -> str:
+    """Say that class labels are missing."""
+    return (
+        f"Input {label} contains NaN: {n} missing labels; fill them in, or leave those rows out "
+        "with missing='drop'."
+    )
 
 
 def are_classes(n_distinct: int, n_rows: float) -> bool:
@@ -212,9 +238,7 @@ def _one_hot(
     present = column if counted is None else column[counted]
     missing = _count_missing(present)
     if missing:
-        raise ValueError(
-            f"Input {label} contains NaN: {missing} missing labels; drop or fill them."
-        )
+        raise ValueError(missing_labels(missing, label))
     if present.dtype.kind == "O":
         n_texts = sum(isinstance(v, str) for v in present)
         if 0 < n_texts < len(present):

@@ -18,7 +18,7 @@ from projse.sources.arrow_columns import coded, numbers
 from projse.sources.batches import weighted, without_missing
 from projse.sources.columns import Columns, Field, Request
 from projse.sources.covariates import with_covariates
-from projse.sources.encode_targets import refuse_continuous
+from projse.sources.encode_targets import missing_labels, refuse_continuous
 from projse.sources.rows import Rows, check_weight
 
 if TYPE_CHECKING:
@@ -295,10 +295,7 @@ def _label(rows: Rows, column: Any) -> None:
 
     n_missing = int(column.is_null(nan_is_null=True).to_numpy().sum())
     if n_missing:
-        raise ValueError(
-            f"{n_missing} class labels are missing; fill them in, or leave those rows out with "
-            "missing='drop' (--missing drop)."
-        )
+        raise ValueError(missing_labels(n_missing))
     classes, codes = coded(column.chunks)
     if not pa.types.is_dictionary(column.type):
         refuse_continuous(classes, "the column of labels")

@@ -118,8 +118,9 @@ class TableEncoder:
 
     @property
     def variable_names(self) -> tuple[str, ...]:
-        """Names of the variables: of the columns, or x0, x1, … where they have none."""
-        return self.names or tuple(f"x{j}" for j in range(len(self.plans)))
+        """Names of the variables: of the columns, or x0, x1, … (y0, …) where they have none."""
+        prefix = "y" if self.label == "y" else "x"
+        return self.names or tuple(f"{prefix}{j}" for j in range(len(self.plans)))
 
     def gaps(self, table: Any) -> NDArray[np.bool_]:
         """Mark the rows of a batch in which a value is missing."""

@@ -69,7 +69,7 @@ class LookOptions:
         options: Any = {"missing": self.missing, "max_levels": None}
         y = z = None
         if mixed or gaps:
-            Y = Y if mixed else _booleans_as_numbers(Y)
+            Y = Y if mixed else booleans_as_numbers(Y)
             y = TableEncoder.look(Y, label="y", **options)
         if Z is not None:
             z = TableEncoder.look(Z, label="covariates", **options)
@@ -167,7 +167,7 @@ def _taken(Y: Any, keep: NDArray[np.bool_]) -> Any:
     return taken if isinstance(taken, np.ndarray) else taken.to_native()
 
 
-def _booleans_as_numbers(Y: Any) -> Any:
+def booleans_as_numbers(Y: Any) -> Any:
     """Let 0 and 1 stand for booleans, as they do among references that are all numbers."""
     frame = Frame.of(Y, "y")
     if isinstance(frame.data, np.ndarray):

@@ -1,0 +1,72 @@
+"""What users say about tables, and which tables that concerns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from projse.sources.table.frame import Frame, is_table
+from projse.sources.table.gaps import gaps_in
+from projse.sources.table.kinds import holds_more_than_numbers, needs_encoding
+from projse.sources.table.partition import has_dates
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """What a user says about tables: see :class:`~projse.ProjSe`."""
+
+    categorical_features: Any = "from_dtype"
+    missing: str = "refuse"
+    basis: str = "linear"
+
+    def concern(
+        self, X: Any, y: Any = None, covariates: Any = None, sample_weight: Any = None
+    ) -> bool:
+        """Whether one of the tables is more than numbers without gaps."""
+        return (
+            self._concern_candidates(X)
+            or self.mixes(y)
+            or has_dates(covariates)
+            or (self.missing != "refuse" and any(has_gaps(part) for part in (X, y, covariates)))
+            or (self.missing == "drop" and has_gaps(sample_weight))
+        )
+
+    def _concern_candidates(self, X: Any) -> bool:
+        if sp.issparse(X):
+            if self.basis != "linear":
+                raise ValueError(
+                    f"basis={self.basis!r} needs dense numbers, but X is sparse; pass X.toarray(), "
+                    "or use basis='linear'."
+                )
+            return False
+        declared = self.categorical_features
+        plain = declared is None or (isinstance(declared, str) and declared == "from_dtype")
+        if self.basis != "linear" or not plain:
+            return True
+        return holds_more_than_numbers(X)
+
+    def mixes(self, y: Any) -> bool:
+        """Whether y has several columns, not all of them numbers."""
+        if not is_table(y):
+            return False
+        frame = Frame.of(y, "y")
+        return frame.shape[1] > 1 and needs_encoding(frame)
+
+
+def as_table(part: Any) -> Any:
+    """Make arrays of lists."""
+    if part is None or sp.issparse(part) or hasattr(part, "shape"):
+        return part
+    values = np.asarray(part)
+    return values if values.dtype.kind in "biuf" else np.asarray(part, dtype=object)
+
+
+def has_gaps(part: Any) -> bool:
+    """Whether a value is missing in something, of whatever kind."""
+    part = as_table(part)
+    if isinstance(part, np.ndarray) and part.dtype.kind == "f":
+        return any(np.isnan(part[k : k + 4096]).any() for k in range(0, len(part), 4096))
+    return part is not None and bool(gaps_in(part).any())

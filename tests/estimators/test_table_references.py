@@ -1,0 +1,147 @@
+"""References of tables: gaps and mixed kinds, whatever batches and weights rows come in."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from projse import ProjSe, SourceError
+
+
+def rows_of(seed: int, n: int = 120) -> tuple[pd.DataFrame, pd.DataFrame, np.random.Generator]:
+    """Candidates, references with gaps that drift from the first rows to the last, and chance."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"x": rng.normal(size=n), "u": rng.normal(size=n)})
+    X["s"] = rng.choice(list("abc"), n)
+    Y = pd.DataFrame({"y_1": X.x + rng.normal(size=n) + np.linspace(0, 5, n)})
+    Y.loc[rng.random(n) < 0.25, "y_1"] = np.nan
+    Y["y_2"] = X.u + rng.normal(size=n)
+    return X, Y, rng
+
+
+def assert_same(found: ProjSe, want: ProjSe) -> None:
+    np.testing.assert_array_equal(found.selected_, want.selected_)
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
+    explained = [dict(zip(f.output_names_, f.explained_.T, strict=True)) for f in (found, want)]
+    assert explained[0].keys() == explained[1].keys()
+    for name, values in explained[0].items():
+        np.testing.assert_allclose(values, explained[1][name], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("where", ["y", "covariates"])
+def test_weights_pool_no_level_of_references_and_covariates(seed: int, where: str) -> None:
+    X, Y, _ = rows_of(seed)
+    labels = pd.DataFrame({"c": np.array(list("ab" * 58 + "cdef"))})
+    weight = np.where(np.arange(120) < 116, 50, 1)
+    again = np.repeat(np.arange(120), weight)
+    y = Y[["y_2"]].join(labels) if where == "y" else Y[["y_2"]]
+    z = labels if where == "covariates" else None
+    found = ProjSe(2).fit(X, y, sample_weight=weight, covariates=z)
+    copies = None if z is None else z.iloc[again]
+    assert_same(found, ProjSe(2).fit(X.iloc[again], y.iloc[again], covariates=copies))
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+def test_gaps_of_references_are_filled_with_the_mean_of_all_weighted_rows(
+    seed: int, missing: str
+) -> None:
+    X, Y, rng = rows_of(seed)
+    weight = rng.integers(1, 4, 120)
+    again = np.repeat(np.arange(120), weight)
+    found = ProjSe(2, missing=missing).fit(X, Y, sample_weight=weight)
+    assert_same(found, ProjSe(2, missing=missing).fit(X.iloc[again], Y.iloc[again]))
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+def test_gaps_of_references_are_filled_with_the_mean_of_all_days(seed, tmp_path, missing) -> None:
+    X, Y, _ = rows_of(seed)
+    rows, folder, state = X.join(Y), tmp_path / "days", tmp_path / "state"
+    folder.mkdir()
+    for day, part in enumerate((rows[:60], rows[60:])):
+        part.to_parquet(folder / f"{day}.parquet")
+        found = ProjSe(2, missing=missing).fit_source(folder, targets="y_*", state=state)
+    assert_same(found, ProjSe(2, missing=missing).fit(X, Y))
+
+
+def test_rows_without_a_weight_are_dropped_if_asked_to(seed: int) -> None:
+    X, Y, rng = rows_of(seed)
+    X, y = X[["x", "u"]].to_numpy(), Y.y_2.to_numpy()
+    weight = rng.integers(1, 4, 120).astype(float)
+    weight[:7] = np.nan
+    found = ProjSe(1, missing="drop").fit(X, y, sample_weight=weight)
+    want = ProjSe(1).fit(X[7:], y[7:], sample_weight=weight[7:])
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
+    with pytest.raises(ValueError, match="sample_weight contains NaN"):
+        ProjSe(1, missing="mean").fit(X, y, sample_weight=weight)
+
+
+def in_batches(X, Y, starts=(0, 50, 70), covariates=None, **options) -> ProjSe:
+    found = ProjSe(2, **options)
+    for start, stop in zip(starts, (*starts[1:], len(X)), strict=True):
+        z = None if covariates is None else covariates[start:stop]
+        found.partial_fit(X[start:stop], Y[start:stop], covariates=z)
+    return found
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+@pytest.mark.parametrize("n_whole", [0, 60])
+def test_batches_fill_gaps_of_references_as_one_fit_does(seed, missing, n_whole) -> None:
+    X, Y, _ = rows_of(seed)
+    Y[:n_whole] = Y[:n_whole].fillna(1.0)
+    for x, y in ((X, Y), (X[["x", "u"]], Y[["y_1"]]), (X[["x", "u"]].to_numpy(), Y.to_numpy())):
+        found = in_batches(x, y, missing=missing)
+        assert_same(found, ProjSe(2, missing=missing).fit(x, y))
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+def test_batches_may_have_gaps_that_the_first_has_not(seed, missing) -> None:
+    X, Y, rng = rows_of(seed)
+    X, y = X[["x", "u"]], Y[["y_2"]]
+    Z = pd.DataFrame({"z": rng.normal(size=120)})
+    X.iloc[100::3, 0] = np.nan
+    Z.iloc[80::4, 0] = np.nan
+    found = in_batches(X, y, missing=missing, covariates=Z)
+    assert_same(found, ProjSe(2, missing=missing).fit(X, y, covariates=Z))
+
+
+@pytest.mark.parametrize("missing", ["refuse", "indicator", "mean"])
+def test_batches_of_references_of_several_kinds_add_up(seed, missing) -> None:
+    X, Y, rng = rows_of(seed)
+    Y["c"] = rng.choice(list("pq"), 120)
+    Y.loc[100:, "c"] = rng.choice(list("qr"), 20)  # a level that comes late
+    if missing == "refuse":
+        Y = Y.fillna(0.0)
+    assert_same(in_batches(X, Y, missing=missing), ProjSe(2, missing=missing).fit(X, Y))
+
+
+def test_batches_do_not_go_on_from_a_fit_that_settled_its_references(seed: int) -> None:
+    X, Y, _ = rows_of(seed)
+    settled = ProjSe(1, missing="mean").fit(X[:60], Y[:60])
+    with pytest.raises(ValueError, match="begin with partial_fit"):
+        settled.partial_fit(X[60:], Y[60:])
+    plain = ProjSe(1, missing="mean").fit(X[:60], Y[:60].fillna(0.0))
+    with pytest.raises(ValueError, match="begin with partial_fit"):
+        plain.partial_fit(X[60:], Y[60:])
+    plain.partial_fit(X[60:], Y[60:].fillna(0.0))
+
+
+def test_missing_labels_of_batches_are_a_level_or_refused_in_words(seed: int) -> None:
+    X, _, _ = rows_of(seed)
+    whole, X = X.s.astype(object), X[["x", "u"]]
+    gaps = whole.where(np.arange(120) % 9 > 0, None).rename("label")
+    found = in_batches(X, gaps, missing="indicator")
+    assert_same(found, ProjSe(2, missing="indicator").fit(X, gaps))
+    classes = ProjSe(1, missing="indicator").partial_fit(X, whole)
+    with pytest.raises(ValueError, match=r"14 missing labels; .* missing='drop'\.$"):
+        classes.partial_fit(X, gaps)
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+def test_missing_labels_of_files_are_refused_with_one_hint(seed, tmp_path, missing) -> None:
+    X, _, _ = rows_of(seed)
+    X["label"] = X.s.where(np.arange(120) > 2, None)
+    X.to_parquet(tmp_path / "rows.parquet")
+    message = r"3 missing labels; [^(]* missing='drop'\. \(--missing on the command line\)$"
+    with pytest.raises(SourceError, match=message):
+        ProjSe(1, missing=missing).fit_source(tmp_path / "rows.parquet", targets="label")
