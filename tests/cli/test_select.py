@@ -262,6 +262,7 @@ def test_pvalues_that_are_not_there_are_null_in_json(command, folder):
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="the system has no pseudo-terminals")
+@pytest.mark.slow
 def test_a_terminal_sees_a_progress_bar_with_rows_a_second(folder):
     ours, theirs = os.openpty()
     environment = {**os.environ, "TERM": "xterm", "COLUMNS": "100", "PYTHONIOENCODING": "utf-8"}

@@ -29,6 +29,7 @@ pytest.importorskip("pyspark")
 pd = pytest.importorskip("pandas")
 
 pytestmark = [
+    pytest.mark.slow,  # a session takes half a minute to start
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
     pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning"),
 ]

@@ -342,6 +342,7 @@ except Exception as error:
 
 
 @pytest.mark.skipif(not hasattr(resource, "RLIMIT_FSIZE"), reason="the system has no such limit")
+@pytest.mark.slow
 def test_a_file_that_can_grow_no_further_is_named(place):
     folder, state = place
     run(sorted(folder.iterdir())[:2], state)
