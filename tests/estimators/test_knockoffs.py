@@ -231,6 +231,31 @@ def test_groups_are_found_whole_and_any_basis_of_theirs_will_do(seed):
     assert_allclose(again.statistics_, found.statistics_, rtol=1e-5, atol=1e-6)
 
 
+def test_groups_of_the_selector_are_those_of_the_twins(seed):
+    rng = np.random.default_rng(seed)
+    groups = {f"g{i}": [3 * i, 3 * i + 1, 3 * i + 2] for i in range(15)}
+    X = rng.normal(size=(400, 45))
+    Y = X[:, :36:3] @ rng.choice([-1.0, 1.0], size=(12, 4)) + rng.normal(size=(400, 4))
+    of_selector = knockoffs(ProjSe(groups=groups), fdr=0.2).fit(X, Y)
+    assert of_selector.n_variables_ == 15
+    same(of_selector, knockoffs(groups=groups, fdr=0.2).fit(X, Y))
+    left_out = ProjSe(groups=groups, include=["g0"], exclude=["g14"])
+    by_name = knockoffs(left_out, fdr=0.2).fit(X, Y)
+    by_column = ProjSe(include=[0, 1, 2], exclude=[42, 43, 44])
+    same(by_name, knockoffs(by_column, groups=groups, fdr=0.2).fit(X, Y))
+    assert left_out.groups is groups
+    assert left_out.include == ["g0"]
+    with pytest.raises(ValueError, match="given twice"):
+        knockoffs(ProjSe(groups=groups), groups=groups).fit(X, Y)
+
+
+@pytest.mark.parametrize("parameters", [{"basis": "spline"}, {"missing": "mean"}])
+def test_encoded_tables_are_refused(seed, parameters):
+    X, Y = real_and_not(seed)
+    with pytest.raises(ValueError, match="columns of numbers"):
+        knockoffs(ProjSe(**parameters)).fit(X, Y)
+
+
 def test_class_labels_and_label_sets_are_outputs(seed):
     rng = np.random.default_rng(seed)
     X, Y = real_and_not(seed, m=1500, q=2)

@@ -20,6 +20,7 @@ from sklearn.preprocessing import OneHotEncoder
 
 from projse import PAPER, Moments, ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe
 from projse.exceptions import ProductsMissingError
+from projse.metrics import canonical_correlations
 from projse.search import picked, task
 
 COLUMNS = ["rank", "name", "score", "correlation", "margin", "pvalue", "round"]
@@ -415,3 +416,17 @@ def test_all_but_each_pick_are_taken_out_in_k_log_k_steps(seed, monkeypatch):
     selector.stand_ins(1)
     assert len(widths) == 16 * 4
     assert max(widths) <= 2 * 16
+
+
+def test_picks_of_several_columns_correlate_by_their_spaces(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 6)) @ rng.normal(size=(6, 6))
+    own = (X - X.mean(axis=0)).T @ (X - X.mean(axis=0))
+    single = picked.among_picks(own, np.arange(6))
+    assert_allclose(single, np.corrcoef(X.T), atol=1e-8)
+    spaces = [[0, 1], [2], [3, 4, 5]]
+    found = picked.among_picks(own, np.array([0, 0, 1, 2, 2, 2]))
+    for i, j in [(0, 1), (0, 2), (1, 2)]:
+        expected = canonical_correlations(X[:, spaces[i]], X[:, spaces[j]])[0]
+        assert abs(found[i, j]) == pytest.approx(expected, abs=1e-8)
+        assert found[i, j] == found[j, i]

@@ -55,7 +55,7 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
     twins : {"mvr", "equal"}, default="mvr"
         How far twins are from their variables: by minimum reconstructability, or all equally.
     groups : sequence or mapping, default=None
-        A label a column: columns with the same label are one variable, found or not as a whole.
+        As in :class:`ProjSe`, whose groups do as well: a group is found or not as a whole.
     max_correlation : float, default=0.98
         Clusters of candidates that correlate more than this, in size, become one variable, as do
         candidates that depend on each other: no data can tell them apart.

@@ -149,8 +149,7 @@ class Moments:
             Weight 2 counts as the row twice, weight 0 as the row gone.
         covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
             As in :meth:`ProjSe.fit`: what a selection from these moments takes out of everything
-            else first. To add up, batches must have the same levels of a category: give it a
-            categorical dtype.
+            else first. Batches need not have the same levels of a category.
         with_xx : bool or "auto", default="auto"
             Keep the n_x × n_x products of the candidates, which more picks than the references
             have dimensions, ``include`` and ``round_size`` need. "auto" keeps them for up to

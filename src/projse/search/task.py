@@ -297,8 +297,9 @@ class Task:
             self._refuse_silence(selection)
         doubts = self._doubts(selection, n_rows)
         few = _few_rows(selection, gram)
-        parts = self._parts_of(selection)
-        picked = gather(route, selection, plan, self.spec, parts) if keep else None
+        picked = None
+        if keep:
+            picked = gather(route, selection, plan, self.spec, self._parts_of(selection))
         return Outcome(selection, plan, route.moments, doubts, n_rows, few, self.variables, picked)
 
     def on_moments(
