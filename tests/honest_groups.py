@@ -23,27 +23,34 @@ def _chance(d, spectrum, dimension, n):
     return (d * h.sum() + 2 * np.sqrt(d * (h @ h) * L) + 2 * h[0] * L) / dimension
 
 
+def _corners(d, spectrum, dimension, n):
+    """T and score at nothing, the mean, the best of chance and the most."""
+    h = np.sort(spectrum)[::-1]
+    mean = h.sum() / dimension
+    one = min(_chance(1, spectrum, dimension, n), h[0])
+    T = [0, d * mean, _chance(d, spectrum, dimension, n), h[:d].sum()]
+    return T, [0, min(mean, h[0]), one, h[0]]
+
+
 def adjusted(T, d, spectrum, dimension, n):
     """The score of a variable of d columns, by the formula."""
     if d == 1:
         return T
-    h = np.sort(spectrum)[::-1]
-    b, most = _chance(d, spectrum, dimension, n), h[:d].sum()
-    one = min(_chance(1, spectrum, dimension, n), h[0])
-    if b >= T or most <= b:
-        return one * min(T / b, 1)
-    return one + (h[0] - one) * (T - b) / (most - b)
+    corners, scores = _corners(d, spectrum, dimension, n)
+    if corners[3] <= corners[2]:
+        corners, scores = corners[:3], scores[:3]
+    return np.interp(T, corners, scores)
 
 
 def of_same_score(V, d, r, m, s, n):
     """The trace of a variable of s columns that has the score of V in one of d columns."""
-    score, ones = adjusted(V, d, np.ones(r), m, n), np.ones(r)
+    score = adjusted(V, d, np.ones(r), m, n)
     if s == 1:
         return score
-    b, one = _chance(s, ones, m, n), min(_chance(1, ones, m, n), 1)
-    if score <= one:
-        return b * score / one
-    return b + (score - one) / (1 - one) * (min(r, s) - b) if min(r, s) > b else np.inf
+    corners, scores = _corners(s, np.ones(r), m, n)
+    if corners[3] <= corners[2]:
+        corners, scores = corners[:3], scores[:3]
+    return np.interp(score, scores, corners, right=np.inf)
 
 
 def pillai(V, d, r, m):

@@ -197,13 +197,14 @@ class ProjSe(
     With Q an orthonormal basis of what is left of it, in d dimensions, and ``s(q)`` the score of
     one column, its total ``T = Σ s(q)`` grows with d by chance, and so does ``b_d``, what the best
     of as many unrelated groups has (Laurent and Massart, 2000). So a group is worth the column that
-    stands to its own chance ``b_1``, and to the most that a column can have, ``c_1``, as T stands
-    to ``b_d`` and to ``c_d``::
+    stands to the mean h̄ of a column, the best of chance and the most it can have, as T stands to
+    those of d columns, with straight lines between::
 
-        score = b_1 T / b_d where T ≤ b_d,    b_1 + (c_1 − b_1) (T − b_d) / (c_d − b_d) above
+        T       0    d h̄    b_d    c_d
+        score   0     h̄     b_1    c_1
 
-    More columns are no advantage by themselves, and a group that fills the space of the rows stays
-    below ``b_1``, since it would explain anything. One column has ``s(q)``, as without groups. A
+    More columns are no advantage by themselves, and a group that fills the space of the rows has h̄,
+    since it would explain anything. One column has ``s(q)``, as without groups. A
     group that was picked is conditioned on with one ridge for all of its orthonormal columns.
 
     One view with a ridge factors the kernel matrix of the candidates, of up to 8192 dimensions

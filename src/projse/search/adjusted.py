@@ -6,17 +6,18 @@ unrelated variables has. By Laurent and Massart (2000, lemma 1), that is about::
 
     b_d = (d Σh + 2 √(d Σh² log n) + 2 h_1 log n) / m'
 
-for the eigenvalues h of H, in m' dimensions. A variable is worth the column that stands to its own
-chance ``b_1``, and to the most it can have ``c_1 = h_1``, as T stands to ``b_d`` and to the sum
-``c_d`` of the d largest h::
+for the eigenvalues h of H, in m' dimensions, and d times the mean ``h̄ = Σh / m'`` of a column is
+what any of them has. At most, d columns have the sum ``c_d`` of the d largest h. A variable is
+worth the column that stands to its own mean, best of chance and most as T stands to those of d
+columns: straight lines between::
 
-    score = b_1 T / b_d                                    where T ≤ b_d
-    score = b_1 + (c_1 − b_1) (T − b_d) / (c_d − b_d)      above
+    T       0    d h̄    b_d    c_d
+    score   0     h̄     b_1    c_1
 
 One column has exactly ``s(q)``. A real factor behind one output has about the share of the output
 that it explains; a category of many levels that means nothing has no advantage over a number that
-means nothing; and a variable that fills the space of the rows stays below ``b_1``, since it would
-explain anything.
+means nothing; and a variable that fills the space of the rows has h̄, since it would explain
+anything.
 """
 
 from __future__ import annotations
@@ -49,28 +50,40 @@ class Chance:
         self._dimension = max(dimension, 1.0)
         self._log = np.log(max(n_variables, 1))
         self._squares = float(spectrum @ spectrum)
+        self._mean = float(np.sum(spectrum)) / self._dimension
         self._most_of_one = float(self._most[0]) if len(spectrum) else 0.0
+        self._mean_of_one = min(self._mean, self._most_of_one)
         self._bound_of_one = min(float(self._bounds(np.ones(1))[0]), self._most_of_one)
 
     def scores(self, totals: Array, sizes: Array) -> Array:
         """Return the scores of variables with these T and d; those of no column score 0."""
-        bounds, room = self._bounds(sizes), self._room(sizes)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            below = self._bound_of_one * np.minimum(totals / bounds, 1.0)
-            above = (self._most_of_one - self._bound_of_one) * (totals - bounds) / room
-        scores = below + np.where((room > 0) & (totals > bounds), above, 0.0)
+        scores = np.zeros(len(totals))
+        for low, high, start, end in self._pieces(sizes):
+            width = high - low
+            within = np.clip(totals - low, 0.0, np.maximum(width, 0.0))
+            share = np.divide(within, width, out=np.zeros(len(totals)), where=width > 0)
+            scores += (end - start) * share
         return np.where(sizes > 1, scores, np.where(sizes == 1, totals, 0.0))
 
     def totals(self, score: float, sizes: Array) -> Array:
         """Return the T that has this score, by d; infinite where none has."""
-        bounds, room = self._bounds(sizes), self._room(sizes)
-        one = self._bound_of_one
-        if score <= one:
-            totals = bounds * score / one if one > 0 else np.zeros(len(sizes))
-        else:
-            share = (score - one) / (self._most_of_one - one) if self._most_of_one > one else np.inf
-            totals = np.where(room > 0, bounds + share * np.maximum(room, 0.0), np.inf)
+        totals = np.full(len(sizes), np.inf)
+        for low, high, start, end in self._pieces(sizes)[::-1]:
+            if end > start:
+                reached = (high > low) & (score <= end)
+                at = low + (score - start) / (end - start) * (high - low)
+                totals = np.where(reached, at, totals)
         return np.where(sizes > 1, totals, score)
+
+    def _pieces(self, sizes: Array) -> list[tuple[Array, Array, float, float]]:
+        """Return where each straight line begins and ends, in T and in the score."""
+        means, bounds = sizes * self._mean, self._bounds(sizes)
+        one, best = self._mean_of_one, self._bound_of_one
+        return [
+            (np.zeros(len(sizes)), means, 0.0, one),
+            (means, bounds, one, best),
+            (bounds, bounds + self._room(sizes), best, self._most_of_one),
+        ]
 
     def _bounds(self, sizes: Array) -> Array:
         if not len(self._most):
