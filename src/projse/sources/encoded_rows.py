@@ -251,7 +251,7 @@ def _encoded(
             weight = None if weight is None else weight[~gaps]
     if not table.num_rows:
         return None
-    X, x_variables = encoding.x.encode(table.select(columns.features))
+    X, x_variables = encoding.x.encode(table.select(columns.features), later=True)
     rows = Rows(X, weight=weight, x_variables=x_variables)
     if encoding.y is not None:
         rows.Y, rows.y_variables = encoding.y.encode(table.select(columns.targets))

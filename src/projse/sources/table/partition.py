@@ -136,7 +136,7 @@ def encoded_piece(
     else:
         given, variables = encoding.z.encode(Z)
         rows = with_covariates(rows, given, variables.titles, variables)
-    rows.X, rows.x_variables = encoding.x.encode(X)
+    rows.X, rows.x_variables = encoding.x.encode(X, later=True)
     rows.encoding = encoding.to_dict()
     return rows
 
