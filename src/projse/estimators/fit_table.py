@@ -17,6 +17,7 @@ from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.task import Outcome
 from projse.sources.rows import Rows
+from projse.sources.table.frame import refuse_repeated_names
 from projse.threads import effective_n_threads, ordered_map
 
 
@@ -42,6 +43,7 @@ class FitTableMixin(FitMomentsMixin):
         all_rows: bool = True,
     ) -> TableRows:
         """Check the columns of a table, and look at it: again, if rows were seen before."""
+        refuse_repeated_names(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         encoding = None
         if not reset:

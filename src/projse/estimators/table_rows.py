@@ -99,11 +99,8 @@ class TableRows:
                 )
         keep = np.ones(n, dtype=bool)
         if options.missing == "drop":
-            for part, label in ((frame, "X"), (y, "y"), (covariates, "covariates")):
-                if part is not None:
-                    keep &= ~gaps_in(part, label)
+            keep = complete_rows(frame, y, sample_weight, covariates)
             if sample_weight is not None:
-                keep &= ~gaps_in(np.asarray(sample_weight))
                 sample_weight = np.where(keep, np.asarray(sample_weight), 0)
             _refuse_nothing(keep, frame)
         weight = check_weight(sample_weight, n)
@@ -185,6 +182,20 @@ class TableRows:
         """Whether all rows may be encoded at once."""
         n, p = self.frame.shape
         return n * p * MOST_BYTES <= ENCODED_BYTES or self.n_bytes() <= ENCODED_BYTES
+
+
+def complete_rows(
+    X: Any, y: Any, sample_weight: Any = None, covariates: Any = None
+) -> NDArray[np.bool_]:
+    """Mark the rows without a gap anywhere."""
+    frame = Frame.of(X)
+    keep = np.ones(frame.shape[0], dtype=bool)
+    for part, label in ((frame, "X"), (as_table(y), "y"), (as_table(covariates), "covariates")):
+        if part is not None:
+            keep &= ~gaps_in(part, label)
+    if sample_weight is not None:
+        keep &= ~gaps_in(np.asarray(sample_weight))
+    return keep
 
 
 def combined_covariates(rows: Rows) -> Rows:

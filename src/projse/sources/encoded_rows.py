@@ -129,7 +129,7 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
                 batch, _ = without_missing(batch, None, columns.all, types)
             return batch.select([*names, *weights])
 
-        table = part.head(reading, left, take)
+        table = _known_types(part.head(reading, left, take), columns)
         if tables:
             try:
                 table = table.cast(tables[0].schema)
@@ -142,6 +142,25 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
     table = pa.concat_tables(tables)
     weight = check_weight(_plain(table, weights)[:, 0], table.num_rows) if weights else None
     return table.select(names), weight
+
+
+def _known_types(table: Any, columns: Columns) -> Any:
+    """Give columns of nothing but gaps the type that they have in parts to come."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        kind = columns.type_of.get(field.name, "")
+        if not pa.types.is_null(field.type) or kind in ("", "null"):
+            continue
+        known = pa.float64()
+        if "string" in kind:
+            known = pa.string()
+        elif kind.startswith(("timestamp", "date")):
+            known = pa.timestamp("us")
+        elif kind == "bool":
+            known = pa.bool_()
+        table = table.set_column(place, field.name, table.column(place).cast(known))
+    return table
 
 
 def understood(batch: Any) -> Any:

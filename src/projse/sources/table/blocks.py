@@ -14,6 +14,10 @@ from projse.sources.table.plan import PERIODS, ColumnPlan
 Array = NDArray[Any]
 
 
+class InfinityError(ValueError):
+    """A number is infinite."""
+
+
 @dataclass(frozen=True)
 class Block:
     """Raw columns of a variable.
@@ -92,7 +96,7 @@ def _number(column: Any, plan: ColumnPlan) -> Block:
     with np.errstate(over="ignore", invalid="ignore"):
         finite = bool(np.isfinite(values.sum(dtype=np.float64)))
     if not finite and (n_inf := int(np.isinf(values).sum())):
-        raise ValueError(f"infinity in {n_inf} rows")
+        raise InfinityError(f"infinity in {n_inf} rows")
     gap = np.zeros(len(values), dtype=bool) if finite else np.isnan(values)
     if plan.knots:
         n_columns = len(plan.knots) + plan.degree - 2

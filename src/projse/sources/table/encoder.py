@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from projse.exceptions import IdentifierWarning
 from projse.parameters import one_of
-from projse.sources.table.blocks import Block, block_of, gaps_of
+from projse.sources.table.blocks import Block, InfinityError, block_of, gaps_of
 from projse.sources.table.column_blocks import ColumnBlocks
 from projse.sources.table.frame import Frame
 from projse.sources.table.kinds import MISSING, kinds_of, listed
@@ -210,6 +210,11 @@ class TableEncoder:
     def _read(self, how: Any, frame: Frame, j: int, plan: ColumnPlan) -> Any:
         try:
             return how(frame.column(j), plan)
+        except InfinityError as error:
+            raise ValueError(
+                f"Column {frame.title(j)} of {self.label} holds {error}; put finite numbers in "
+                "their place, or gaps (see missing), or leave those rows out."
+            ) from error
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Column {frame.title(j)} of {self.label}, a {plan.kind} in the first rows, holds "
