@@ -33,6 +33,9 @@ Weighted = tuple[Any, Array | None]
 CHUNK_BYTES = 1 << 25
 """Bytes of the entries of a chunk: sums of many levels are large, and are added once a chunk."""
 
+NO_LABEL = "(missing)"
+"""Class of rows without a label."""
+
 CHUNK_ROWS = (1 << 12, 1 << 17)
 
 LOOK_BYTES = 1 << 27
@@ -277,7 +280,7 @@ def _encoded(
     elif columns.targets:
         rows.Y, rows.target_names = _plain(table, columns.targets), columns.targets
     if columns.labels is not None:
-        _label(rows, table.column(columns.labels))
+        _label(rows, table.column(columns.labels), missing)
     if encoding.z is not None:
         Z, variables = encoding.z.encode(table.select(columns.covariates))
         rows = with_covariates(rows, Z, variables.titles, variables)
@@ -308,13 +311,18 @@ def _one_chunk(column: Any) -> Any:
     return column.chunk(0) if hasattr(column, "chunks") and column.num_chunks == 1 else column
 
 
-def _label(rows: Rows, column: Any) -> None:
-    """Take class labels as the references."""
+def _label(rows: Rows, column: Any, missing: str) -> None:
+    """Take class labels as the references; a gap among strings may be a class of its own."""
     import pyarrow as pa
 
     n_missing = int(column.is_null(nan_is_null=True).to_numpy().sum())
     if n_missing:
-        raise ValueError(missing_labels(n_missing))
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if missing not in ("indicator", "mean") or not is_text:
+            number = "" if is_text else " Numbers may have gaps: target_type='continuous'."
+            raise ValueError(missing_labels(n_missing) + number)
+        column = column.cast(pa.string()).fill_null(NO_LABEL)
     classes, codes = coded(column.chunks)
     if not pa.types.is_dictionary(column.type):
         refuse_continuous(classes, "the column of labels")

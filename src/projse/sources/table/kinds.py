@@ -86,7 +86,7 @@ def holds_more_than_numbers(X: Any) -> bool:
 
 def mixes(y: Any) -> bool:
     """Whether references are several columns, not all of them numbers, or a column of dates."""
-    one = getattr(y, "ndim", 2) == 1 and hasattr(y, "dtype")
+    one = len(getattr(y, "shape", ())) == 1 and hasattr(y, "dtype")
     if y is None or not (is_table(y) or (one and "date" in str(y.dtype).lower())):
         return False
     frame = Frame.of(y, "y")
