@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from projse.moments.block_sums import BlockSum
 from projse.moments.class_sums import ClassSum
 from projse.moments.row_sums import BatchSum, Operands, RowSum, Sums
-from projse.sources.batch_size import BATCH_BYTES, small_depth
+from projse.sources.batch_size import cut
 from projse.threads import effective_n_threads, ordered_map
 
 Array = NDArray[Any]
@@ -128,15 +128,15 @@ def accumulate_dense(
     tiles = [slice(a, b) for a, b in pairwise(cuts)]
     if batch_size is None:
         width = p // n_tiles + (0 if sparse_y else q)
-        size = BATCH_BYTES
+        batch_size = cut().batch_rows(width, dtype.itemsize)
         if block:
-            size = BLOCKS_BYTES
-            width += p * q // block  # the product of each block is kept until the end of the batch
-        batch_size = int(np.clip(size // (width * dtype.itemsize), 128, 8192))
+            # The product of each block is kept until the end of the batch.
+            width += p * q // block
+            batch_size = max(BLOCKS_BYTES // (width * dtype.itemsize), block)
         if wide and not by_class:
             # The sums are large: a longer batch spreads the cost of adding to them.
             batch_size = max(batch_size, 1024)
-        whole = block or (0 if wide else small_depth(q, p))
+        whole = block or (0 if wide else cut().small_depth(q, p))
         if 0 < whole <= batch_size:
             batch_size -= batch_size % whole
         if sparse_y and blocks:
