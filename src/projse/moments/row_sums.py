@@ -22,7 +22,8 @@ from projse.sources.batch_size import cut
 Array = NDArray[Any]
 
 THIN_COLUMNS = 16
-"""Up to this many references that lie by column are copied by row: BLAS is faster with those."""
+"""Up to this many references are copied by row, next to a column of ones: one product gives the
+sums as well, and BLAS multiplies thin matrices faster so than by column."""
 
 
 @dataclass
@@ -211,7 +212,7 @@ class RowSum(BatchSum):
             self.sparse_y = Y
         elif Y is not None:
             by_column = Y.strides[0] < Y.strides[1]
-            self.with_ones = Y.shape[1] <= THIN_COLUMNS if by_column else cut().ones_beside
+            self.with_ones = Y.shape[1] <= THIN_COLUMNS and (by_column or cut().ones_beside)
             self.y_stacks = Stacks(Y, rows.y_shift, dtype, size, with_ones=self.with_ones)
         self.ones = np.ones(size, dtype=dtype)
         self.work: _Work | None = None

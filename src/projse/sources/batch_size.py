@@ -27,8 +27,8 @@ class Cut:
         The BLAS multiplies without repacking while rows × columns × depth stay within this: a
         batch is then multiplied in slices. 0 where it has no such path.
     ones_beside : bool
-        Copy references next to a column of ones, so that one product gives the sums as well.
-        Otherwise only where they are few and are copied anyway.
+        Copy few references next to a column of ones also where they need no copy, so that one
+        product gives the sums as well.
     """
 
     batch_bytes: int
@@ -49,7 +49,8 @@ PLAIN = Cut(batch_bytes=2 << 20)
 """For every BLAS that is not in the table: OpenBLAS without AVX-512, MKL, BLIS, Accelerate.
 
 Measured with the kernels Haswell and Zen on cores with 512 KB of second-level cache: from 1.5 to
-4 MB there is no difference, below that the calls are too short.
+4 MB there is no difference, with less the calls are too short. The caches of a core do not show:
+BLAS copies what it multiplies into buffers of its own, and sums run along memory.
 """
 
 AVX512 = Cut(batch_bytes=1 << 20, small_product=1_000_000, ones_beside=False)
