@@ -14,7 +14,7 @@ import projse.moments.accumulate as accumulate
 import projse.moments.folding as folding
 import projse.moments.row_sums as row_sums
 from projse import Moments
-from projse.sources.batch_size import AVX512, PLAIN, Cut
+from projse.sources.batch_size import AVX512, Cut
 
 
 def literal(X, Y, weight):

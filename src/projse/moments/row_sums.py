@@ -219,7 +219,7 @@ class RowSum(BatchSum):
 
     def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
         """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
-        weight, p = self.weight, len(sums.x)
+        p = len(sums.x)
         if self.work is None:
             width = 0 if self.y_stacks is None else self.y_stacks.width
             self.work = _Work(len(self.ones), width, p, self.dtype)

@@ -103,7 +103,7 @@ class ProjectedDeflation:
         q = self.R.column(j)
         for _ in range(2):  # twice is enough (Kahan, Parlett)
             q -= (self.Q @ q) @ self.Q
-        q /= np.linalg.norm(q)
+        q /= np.sqrt(q @ q)
         self.Q = np.vstack([self.Q, q])
         c: Array = self.R.project(q) if self._gathered is None else q @ self._gathered
         return c
