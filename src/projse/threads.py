@@ -12,6 +12,12 @@ from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+LEAST_FOR_BLAS = 250_000
+"""With fewer multiplications BLAS itself starts no threads, and need not be told."""
+
+WORTH_WAKING = 100_000_000
+"""From this many on, threads that may have to be woken save more than that takes."""
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -131,6 +137,16 @@ def one_blas_thread() -> Iterator[None]:
             yield
     finally:
         _limit.leave()
+
+
+@contextmanager
+def threads_worth(work: int) -> Iterator[None]:
+    """Keep BLAS to one thread for so many multiplications, where others take longer to wake."""
+    if LEAST_FOR_BLAS < work < WORTH_WAKING:
+        with one_blas_thread():
+            yield
+    else:
+        yield
 
 
 def ordered_map(

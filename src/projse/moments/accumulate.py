@@ -22,7 +22,7 @@ from projse.moments.class_sums import ClassSum
 from projse.moments.folding import reduce_rows
 from projse.moments.row_sums import BatchSum, Operands, RowSum, Sums
 from projse.sources.batch_size import cut
-from projse.threads import effective_n_threads, ordered_map
+from projse.threads import LEAST_FOR_BLAS, effective_n_threads, ordered_map
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -38,9 +38,6 @@ ROWS_A_CLASS = 8
 
 SMALL_PASS = 5_000_000
 """Below this many multiplications, starting threads takes longer than the pass."""
-
-TINY_PASS = 250_000
-"""Below this many, BLAS itself starts no threads, and need not be told."""
 
 MAX_STRIPES = 64
 
@@ -167,7 +164,7 @@ def accumulate_dense(
     n_rows = m if order is None else len(order)
     work = m * (p * (q + 2 + (p if with_xx else 0)) + q * q)
     n_threads = 1 if work < SMALL_PASS else effective_n_threads(n_jobs)
-    run = _one_by_one if work < TINY_PASS else ordered_map
+    run = _one_by_one if work < LEAST_FOR_BLAS else ordered_map
     n_batches = -(-n_rows // batch_size)
     n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // (2 if block else 4)))
     edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [n_rows]
