@@ -13,6 +13,12 @@ from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+LEAST_FOR_BLAS = 250_000
+"""With fewer multiplications BLAS itself starts no threads, and need not be told."""
+
+WORTH_WAKING = 100_000_000
+"""From this many on, threads that may have to be woken save more than that takes."""
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
@@ -24,6 +30,12 @@ TASKS_AHEAD = 2
 def _blas() -> ThreadpoolController:
     """Find the BLAS libraries once: the search costs milliseconds."""
     return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def blas_architectures() -> frozenset[str]:
+    """Names of the kernels that the BLAS libraries use, as far as they tell."""
+    return frozenset(pool.get("architecture") or "" for pool in _blas().info())
 
 
 def effective_n_threads(n_jobs: int | None) -> int:
@@ -129,6 +141,16 @@ def one_blas_thread() -> Iterator[None]:
             yield
     finally:
         _limit.leave()
+
+
+@contextmanager
+def threads_worth(work: int) -> Iterator[None]:
+    """Keep BLAS to one thread for so many multiplications, where others take longer to wake."""
+    if LEAST_FOR_BLAS < work < WORTH_WAKING:
+        with one_blas_thread():
+            yield
+    else:
+        yield
 
 
 def ordered_map(
