@@ -25,6 +25,11 @@ class PackedSum(BatchSum):
         self.q = 0 if rows.Y is None else rows.Y.shape[1]
         self.y_shift = rows.y_shift
         width = 1 + self.q + rows.X.shape[1]
+        self.shift = np.zeros(width)
+        if rows.y_shift is not None:
+            self.shift[1 : 1 + self.q] = rows.y_shift
+        if rows.x_shift is not None:
+            self.shift[1 + self.q :] = rows.x_shift
         self.memory = np.empty(width * rows.most_rows)
         self.product = np.empty((width, width))
 
@@ -43,7 +48,8 @@ class PackedSum(BatchSum):
                     packed, w = packed[:, w > 0], w[w > 0]
                 sums.weight += float(w.sum())
             sums.n_samples += packed.shape[1]
-            sums.stretch(packed[first:].T, packed[1:first].T if self.q else None)
+            ends = _ends(packed) + self.shift
+            sums.stretch(ends[:, first:], ends[:, 1:first] if self.q else None)
             if self.weight is not None:
                 packed *= np.sqrt(w)
             left = packed if sums.xx is not None else packed[:first]
@@ -70,3 +76,10 @@ class PackedSum(BatchSum):
                 packed[1:first] -= self.y_shift[:, None]
         self.write(begin, end, packed[first:])
         return packed
+
+
+def _ends(packed: Array) -> Array:
+    """Return the smallest and the largest value of each row, of shape (2, rows)."""
+    if not packed.shape[1]:
+        return np.empty((0, len(packed)))
+    return np.stack([packed.min(axis=1), packed.max(axis=1)])
