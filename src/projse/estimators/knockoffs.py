@@ -133,6 +133,7 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         *,
         fdr: float = 0.1,
         n_draws: int = 50,
+        n_twins: int | str = "auto",
         statistic: str = "likelihood",
         twins: str = "mvr",
         groups: Any = None,
@@ -144,6 +145,7 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         self.selector = selector
         self.fdr = fdr
         self.n_draws = n_draws
+        self.n_twins = n_twins
         self.statistic = statistic
         self.twins = twins
         self.groups = groups
@@ -272,6 +274,8 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
             if not is_number(value) or not 0 < value <= 1 or (name == "fdr" and value == 1):
                 raise ValueError(f"{name}={value!r} must be a number above 0 and below 1.")
         whole("n_draws", self.n_draws, 1)
+        if self.n_twins != "auto":
+            whole("n_twins", self.n_twins, 1)
         one_of("statistic", self.statistic, (*STATISTICS, "order"))
         one_of("twins", self.twins, tuple(DISTANCES))
         check_pass_options(self.n_jobs, self.batch_size)
