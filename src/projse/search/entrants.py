@@ -19,12 +19,20 @@ DISTANCES = {"mvr": least_reconstructable, "equal": equal_distances}
 """Ways to choose how far twins are from their variables."""
 
 
-def enough_twins(room: int, level: float) -> int:
-    """Return the number of twins of each variable where the rows have room for some.
+FEWEST = 2.5
+"""There are twins enough if discoveries as few as this can be made."""
 
-    With k twins the filter needs ``1 / (k level)`` variables that win to find any. 
+MOST_TWINS = 20
+
+
+def enough_twins(room: int, level: float) -> int:
+    """Return the number of twins of each variable, where the rows have room for some.
+
+    With k twins the filter needs ``1 / (k level)`` variables that win to find any. But the more
+    twins there are, the closer they must come to their variables, ``D ⪯ (1 + 1/k) S``, and the
+    more have to be beaten: once so few discoveries are possible, further twins cost power.
     """
-    return max(1, min(room // 2, int(np.ceil(1 / level))))
+    return min(room, MOST_TWINS, int(np.ceil(1 / (FEWEST * level) - 1e-9)))
 
 
 @dataclass(frozen=True)
