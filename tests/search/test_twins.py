@@ -113,6 +113,18 @@ def test_outputs_that_depend_on_each_other_do_so_in_every_draw(seed):
         assert_allclose(C[:, 4], gram_of(X, s, k)[:, 1], atol=1e-5)
 
 
+@pytest.mark.parametrize("k", [1, 4])
+def test_more_outputs_than_rows_leave_as_many_dimensions_as_there_are(seed, k):
+    X, _, rng = problem(seed, m=40, p=6)
+    Y = rng.normal(size=(40, 60))
+    Y -= Y.mean(axis=0)
+    s = equal_distances(X.T @ X, k)
+    C = twins_of(X, Y, s, k).draw(rng).reshape(-1, 60)
+    # All that outputs are lies in their span: products tell the rows, and with them the gram.
+    rows = C @ np.linalg.pinv(Y, rcond=1e-6)
+    assert_allclose(rows @ rows.T, gram_of(X, s, k), atol=1e-4)
+
+
 def test_rounding_of_the_moments_does_not_change_the_draw(seed):
     X, Y, rng = problem(seed, m=300, p=6, q=4)
     labels = np.eye(4)[rng.integers(4, size=300)]  # they sum to 1: rank 3

@@ -87,7 +87,8 @@ class Twins:
         self._L, self._root_s = definite_root(common), np.sqrt(s)
         self._directions = helmert(k, full=True)
         half = solve_triangular(factor[0], C, lower=True)
-        self._R = echelon_root(K - half.T @ half, rounding * np.diag(K))
+        # What the candidates leave has no more dimensions than this, whatever rounding says.
+        self._R = echelon_root(K - half.T @ half, rounding * np.diag(K))[: degrees - p]
         self._spare = degrees - (k + 1) * p
 
     def draw(self, rng: np.random.Generator) -> Array:
