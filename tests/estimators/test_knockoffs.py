@@ -323,6 +323,28 @@ def test_moments_of_blocks_screen_where_all_together_are_too_few(seed):
         knockoffs().fit_moments(Moments.from_arrays(X, Y))
 
 
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_a_handful_of_rows_is_refused(seed, m):
+    X, Y = real_and_not(seed, m=m)
+    with pytest.raises(ValueError, match="too few rows for any answer"):
+        knockoffs().fit(X, Y)
+
+
+@pytest.mark.parametrize("n_twins", [1, 4])
+@pytest.mark.parametrize("statistic", ["likelihood", "ridge", "score"])
+def test_rounding_is_no_discovery(seed, statistic, n_twins):
+    """Outputs without noise: what does not matter differs from its twins by rounding alone.
+
+    By "order" it is picked before or after them by lot, which the filter allows for.
+    """
+    X, Y = real_and_not(seed, m=200, p=15)
+    effects = np.random.default_rng(seed).normal(size=(4, 3))
+    model = knockoffs(fdr=0.5, n_draws=1, statistic=statistic, n_twins=n_twins)
+    for noise in (0.0, 1e-13, 1e-8):
+        found = clone(model).fit(X, X[:, :4] @ effects + noise * Y[:, :3])
+        assert set(found.selected_) <= set(range(4))
+
+
 @quiet
 def test_screening_keeps_what_is_conditioned_on(seed):
     X, Y = real_and_not(seed, m=120, p=90)

@@ -93,7 +93,9 @@ class Rivals:
         c_sum, c = self.split(products)
         n, (p, q) = self.n_twins + 1, c_sum.shape
         flat = c.reshape(n * p, q)
-        left = K - c_sum.T @ self.inverse @ c_sum - flat.T @ (flat / np.tile(n * self.s, n)[:, None])
+        left = (
+            K - c_sum.T @ self.inverse @ c_sum - flat.T @ (flat / np.tile(n * self.s, n)[:, None])
+        )
         weight = len(K) + 1
         spare = max(self.degrees - n * p, 0)
         noise = (left + weight * np.diag(np.diag(K)) / self.degrees) / (spare + weight)

@@ -71,7 +71,7 @@ class Entrants:
     @property
     def room(self) -> int:
         """Number of twins of each that the rows have room for."""
-        return self.products.degrees // len(self.groups) - 1
+        return self.products.degrees // max(len(self.groups), 1) - 1
 
     def contests(
         self,

@@ -87,19 +87,28 @@ class Twins:
         self._L, self._root_s = definite_root(common), np.sqrt(s)
         self._directions = helmert(k, full=True)
         half = solve_triangular(factor[0], C, lower=True)
+        left, nothing = K - half.T @ half, rounding * np.diag(K)
         # What the candidates leave has no more dimensions than this, whatever rounding says.
-        self._R = echelon_root(K - half.T @ half, rounding * np.diag(K))[: degrees - p]
+        self._R = echelon_root(left, nothing)[: degrees - p]
+        explained = np.diag(left) <= nothing
+        self._nothing = np.sqrt(np.outer(s, np.where(explained, nothing, 0.0)))
         self._spare = degrees - (k + 1) * p
 
     def draw(self, rng: np.random.Generator) -> Array:
-        """Return products with the outputs, of shape (n_twins + 1, p, q): candidates come first."""
+        """Return products with the outputs, of shape (n_twins + 1, p, q): candidates come first.
+
+        Of outputs that candidates explain wholly, nothing but rounding tells those that do not
+        matter from their twins: then their products are the same, and no twin loses by rounding.
+        """
         k, (p, q) = self.n_twins, self.C.shape
         Z = orthogonal_corner(k * p, len(self._R), self._spare, rng)
         E = (Z @ self._R).reshape(k, p, q)
         E[0] = self._L @ E[0]
         E[1:] *= self._root_s[:, None]
         E = np.tensordot(self._directions.T, E, axes=1)
-        return np.concatenate([self.C[None], self._explained + E])
+        products = np.concatenate([self.C[None], self._explained + E])
+        mean = products.mean(axis=0)
+        return np.where(np.abs(products - mean).max(axis=0) > self._nothing, products, mean)
 
 
 def orthogonal_corner(p: int, r: int, spare: int, rng: np.random.Generator) -> Array:
