@@ -92,7 +92,7 @@ def test_likelihood_is_that_of_the_differences_given_the_sums(seed, k, monkeypat
     rivals, C, K = drawn(seed, q=2, n_twins=k)
     W = STATISTICS["likelihood"](rivals, C, K)
     c_sum, c = rivals.in_noise_units(C, K)
-    t, p, s = rivals.mean_effect(c_sum), 6, rivals.s
+    t, p = rivals.mean_effect(c_sum), 6
     # With noise of unit variance, products with the outputs have the covariance of the rivals; of
     # the effects b of the first set they have the mean gram[:, :p] b, b ~ N(0, (k + 1) t I).
     gram, n = rivals.gram, k + 1

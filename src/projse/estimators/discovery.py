@@ -192,7 +192,7 @@ class DiscoveryFit(RowSelector):
         self._store(found, columns, entrants.labels)
 
     def _n_twins(self, entrants: Entrants) -> int:
-        """Return the number of twins of each variable; refuse one that the rows have no room for."""
+        """Return the number of twins of each variable; refuse more than the rows have room for."""
         if isinstance(self.n_twins, str):
             return enough_twins(entrants.room, self.fdr)
         if self.n_twins > entrants.room:
@@ -224,11 +224,13 @@ class DiscoveryFit(RowSelector):
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[self.selected_] = True
         if not self.selected_.size:
+            fewest = int(np.ceil(1 / (self.n_twins_ * self.fdr) - 1e-9))
+            n_ahead = int(np.sum(found.statistics > 0))
             warn_caller(
-                f"Nothing was found at fdr={self.fdr:g}: for any discovery, at least "
-                f"{int(np.ceil(1 / (self.n_twins_ * self.fdr) - 1e-9))} variables must win against "
-                f"all twins that count. Of {self.n_variables_}, {int(np.sum(found.statistics > 0))} are ahead of "
-                "theirs at all. Few real variables, or weak ones, need a larger fdr, or more rows.",
+                f"Nothing was found at fdr={self.fdr:g}: for any discovery, at least {fewest} "
+                f"variables must win against all twins that count. Of {self.n_variables_}, "
+                f"{n_ahead} are ahead of theirs at all. Few real variables, or weak ones, need a "
+                "larger fdr, or more rows.",
                 NothingSelectedWarning,
             )
 

@@ -1,9 +1,9 @@
 """How far a variable is ahead of its twins: statistics for the knockoff filter.
 
 A variable and its k twins are rivals. If they change places, the figures of the rivals of that
-variable change places with them, and no other figure changes. In their mean and what each differs
-from it, ``u = (x₀ + … + xₖ)/√(k+1)``, ``dᵢ = √(k+1) (xᵢ − mean)``, only the differences know places, and
-the products are::
+variable change places with them, and no other figure changes. Of their sum and what each differs
+from the mean, ``u = (x₀ + … + xₖ)/√(k+1)``, ``dᵢ = √(k+1) (xᵢ − mean)``, only the differences know
+places, and the products are::
 
     uᵀu = (k + 1) S − k D,    uᵀdᵢ = 0,    dᵢᵀdᵢ = k D,    dᵢᵀdⱼ = −D
 
@@ -80,7 +80,7 @@ class Rivals:
         return values if self._members is None else values @ self._members
 
     def longest(self, vectors: Array) -> Array:
-        """Return by how much what belongs to a variable (k + 1, p, q) is longer than of its twins."""
+        """Compare lengths of vectors (k + 1, p, q), with all that belongs to a variable in one."""
         return ahead(np.sqrt(self.by_group(np.sum(vectors**2, axis=2))))
 
     def in_noise_units(self, products: Array, K: Array) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ are columns X̃₁ … X̃ₖ with::
 
     X̃ᵢᵀX̃ᵢ = S,    XᵀX̃ᵢ = X̃ᵢᵀX̃ⱼ = S − D,    D = diag(s),  0 ⪯ D ⪯ (1 + 1/k) S
 
-From rows they are ``X̃ᵢ = X (I − S⁻¹D) + Eᵢ`` with ``EᵢᵀEⱼ = D − D S⁻¹ D``, and D more for i = j: the
+From rows they are ``X̃ᵢ = X (I − S⁻¹D) + Eᵢ`` with ``EᵢᵀEⱼ = D − D S⁻¹ D``, plus D for i = j: the
 E span a space that is drawn at random from what is orthogonal to X. In directions of the twins of
 which the first is their mean, they are free of each other::
 
@@ -173,7 +173,7 @@ def least_reconstructable(S: Array, n_twins: int = 1) -> Array:
     """Return the s with which candidates and twins tell least about each other.
 
     Minimum variance-based reconstructability (Spector and Janson 2022): least ``tr G⁻¹`` of the
-    products G of candidates and k twins, the sum of the inverse variances of each given all others::
+    products G of candidates and k twins, the sum of inverse variances of each given all others::
 
         tr G⁻¹ = tr ((k + 1) S − k D)⁻¹ + k tr D⁻¹
 
