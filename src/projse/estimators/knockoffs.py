@@ -135,7 +135,9 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
     >>> Y = X[:, :12] @ rng.normal(size=(12, 5)) + rng.normal(size=(500, 5))
     >>> found = KnockoffProjSe(random_state=0).fit(X, Y)
     >>> sorted(found.selected_.tolist())
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 17]
+
+    The first twelve matter; one false discovery among them is what ``fdr=0.1`` allows.
     """
 
     def __init__(
