@@ -19,9 +19,9 @@ Array = NDArray[Any]
 LEVEL_OF_DRAWS = 0.3
 """Draws that are combined stop at this share of the level.
 
-Any share keeps the bound. Ren and Barber (2024) take a half; with several twins, 0.3 found up to 0.05
-more of the real variables where candidates are correlated, and up to 0.01 less elsewhere, in five
-settings of ``benchmarks/knockoffs``.
+Any share keeps the bound. Ren and Barber (2024) take a half; with several twins, 0.3 found up to
+0.05 more of the real variables where candidates are correlated, and up to 0.01 less elsewhere, in
+five settings of ``benchmarks/knockoffs``.
 """
 
 
