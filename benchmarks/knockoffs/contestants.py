@@ -69,10 +69,11 @@ def _by_variable(model: KnockoffProjSe, real: Array) -> tuple[Array, Array]:
     n, judged_columns = model.n_variables_, of_column >= 0
     if model.screened_ is not None:  # what did not pass is a variable that is not found
         return model.support_, real
-    return tuple(
+    found, real = (
         np.bincount(of_column[judged_columns], weights=which[judged_columns], minlength=n) > 0
         for which in (model.support_, real)
     )
+    return found, real
 
 
 def many(problem: Problem, setting: Setting, seed: int, **parameters: Any) -> Found:

@@ -50,5 +50,6 @@ class EntryOrder:
         earliness = np.zeros(n)
         earliness[picks] = n - np.arange(len(picks))
         best = np.zeros((n_rivals, int(rivals.groups.max()) + 1))
-        np.maximum.at(best, (slice(None), rivals.groups), earliness.reshape(n_rivals, p))
+        for own, of_set in zip(best, earliness.reshape(n_rivals, p), strict=True):
+            np.maximum.at(own, rivals.groups, of_set)
         return best.max(axis=0) * np.sign(best[0] - best[1:].max(axis=0))
