@@ -248,7 +248,7 @@ class ProjSe(
         center_kernel: bool = False,
         alpha: float | str = "auto",
         redundancy: float | str = "auto",
-        rank: int | float | None = None,
+        rank: int | float | str | None = None,
         tol: float | None = None,
         exhausted: str = "residual",
         round_size: int | str | None = "auto",
@@ -264,6 +264,7 @@ class ProjSe(
         n_jobs: int | None = None,
         batch_size: int | None = None,
         solver: str = "auto",
+        iterated_power: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.kernel = kernel
@@ -291,6 +292,7 @@ class ProjSe(
         self.n_jobs = n_jobs
         self.batch_size = batch_size
         self.solver = solver
+        self.iterated_power = iterated_power
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, covariates: Any = None) -> Self:

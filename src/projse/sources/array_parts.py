@@ -97,6 +97,10 @@ class ArraysPart(Part):
         """Return None: columns are not chosen by name."""
         return
 
+    def n_outputs(self) -> int:
+        """Return the number of reference columns; 0 for what may be class labels."""
+        return _n_outputs(self.arrays, self.target_type)
+
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out slices of the arrays."""
         X = self.arrays[0]
@@ -132,6 +136,10 @@ class IteratorPart(Part):
         """Return None: columns are not chosen by name."""
         return
 
+    def n_outputs(self) -> int:
+        """Return the number of reference columns; 0 for what may be class labels."""
+        return _n_outputs(self.items.first, self.target_type)
+
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the batches, small ones put together."""
         yield from _encoded(_recut(self._batches()), self.target_type, reading.missing, self.label)
@@ -150,6 +158,11 @@ class IteratorPart(Part):
                     f"{', '.join(map(str, lengths))}."
                 )
             yield tuple(batch)
+
+
+def _n_outputs(arrays: Sequence[Any], target_type: str) -> int:
+    shape = getattr(arrays[1], "shape", ()) if len(arrays) > 1 else ()
+    return int(shape[1]) if len(shape) == 2 and shape[1] > 1 and target_type != "class" else 0
 
 
 def _length(array: Any) -> int:
