@@ -53,11 +53,11 @@ def sketched_directions(
         if rank == "auto":
             wanted = min(AUTO_RANK, n_outputs)
         refuse_sketch(wanted, n_outputs, linear=linear)
-    elif solver != "auto" or not linear or not isinstance(wanted, int):
+    few = (n_outputs if dimension is None else dimension) <= MANY_OUTPUTS
+    if solver not in ("auto", "sketch") or (solver == "auto" and (few or not linear)):
         return None
-    elif (n_outputs if dimension is None else dimension) <= MANY_OUTPUTS:
+    if not isinstance(wanted, int):
         return None
-    assert isinstance(wanted, int)
     size = min(wanted + OVERSAMPLING, n_outputs)
     return size if solver == "sketch" or SMALL_SHARE * size <= n_outputs else None
 

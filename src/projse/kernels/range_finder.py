@@ -25,7 +25,9 @@ from projse.kernels.linear_gram import LinearGram, gram_of
 from projse.kernels.rank import default_tol
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.sums import Moments
-from projse.moments.through import Pass, Through
+from projse.moments.through import Pass, Through, moments_through, pass_over
+from projse.sources.rows import Rows
+from projse.threads import one_blas_thread
 
 Array = NDArray[Any]
 
@@ -56,14 +58,20 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Directions:
-    """Moments of an orthonormal basis of the leading directions, in the place of the outputs.
+    """An orthonormal basis of the leading directions, in the place of the outputs.
 
-    ``spectrum`` are the singular values of these directions, of shape (r,).
+    Attributes
+    ----------
+    moments : Moments
+    spectrum : ndarray of shape (r,)
+        Singular values of these directions.
+    B : ndarray of shape (k, r)
+        Makes the basis of the combinations of the sketch.
     """
 
     moments: Moments
     spectrum: Array
-    rare: bool
+    B: Array
 
 
 def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketch:
@@ -94,9 +102,9 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
     if n < size:
         raise ValueError(f"y has {n} columns, and {size} directions of it were asked for.")
     unit = np.divide(1.0, np.sqrt(outputs.xx_diag), out=np.zeros(n), where=outputs.xx_diag > 0)
-    extremes = first.x_min, first.x_max
-    assert extremes[0] is not None and extremes[1] is not None
-    rare = few_rows_by_extremes(first, slice(None), *extremes, center=center).any()
+    low, high = first.x_min, first.x_max
+    assert low is not None and high is not None
+    rare = few_rows_by_extremes(first, slice(None), low, high, center=center).any()
     mean = first.x_mean if center and _is_far(first) else None
     V: Array = np.random.default_rng(SEED).standard_normal((n, size))
     for _ in range(1 + n_iter):
@@ -106,19 +114,19 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
         V = _outputs(combined_references(image), center).block(slice(None)).T
         del image
         V *= unit[:, None]
-        V, _ = scipy.linalg.qr(V, mode="economic", overwrite_a=True, check_finite=False)
+        with one_blas_thread():  # tall and narrow: a second thread waits more than it works
+            V, _ = scipy.linalg.qr(V, mode="economic", overwrite_a=True, check_finite=False)
     V *= unit[:, None]
     return Sketch(Through(V, mean), n, bool(rare))
 
 
-def leading_directions(moments: Moments, sketch: Sketch, center: bool) -> Directions:
+def leading_directions(moments: Moments, center: bool) -> Directions:
     """Make the combinations of the outputs orthonormal, given the covariates.
 
     Parameters
     ----------
     moments : Moments
-        Of rows that went through the sketch.
-    sketch : Sketch
+        Of rows that went through a sketch.
     center : bool
 
     Notes
@@ -132,7 +140,16 @@ def leading_directions(moments: Moments, sketch: Sketch, center: bool) -> Direct
     values, vectors = values[::-1], vectors[:, ::-1]
     known = values > default_tol(len(yy), moments.eps) * max(values[0], 0.0)
     B = vectors[:, known] / np.sqrt(values[known])
-    return Directions(_mixed(settled, B), np.sqrt(values[known]), sketch.rare)
+    return Directions(_mixed(settled, B), np.sqrt(values[known]), B)
+
+
+def sketched_rows(rows: Rows, size: int, *, center: bool, n_iter: int = 0) -> tuple[Rows, Array]:
+    """Return rows in memory with that basis in the place of their outputs, and its spectrum."""
+    sketch = find_range(pass_over(rows), size, center=center, n_iter=n_iter)
+    leading = leading_directions(moments_through(rows, sketch.through), center)
+    assert sketch.through.T is not None
+    basis = replace(sketch.through, T=sketch.through.T @ leading.B)
+    return basis(rows), leading.spectrum
 
 
 def _mixed(moments: Moments, B: Array) -> Moments:

@@ -187,11 +187,11 @@ def _route(
     if whole_reference:
         _refuse_wide_reference(min(m, p) if by_qr else p)
     if by_qr:
-        basis, *factors = orthonormal_reference(rows, center=spec.center)
+        basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
         rare = references_on_few_rows(rows, spec.center)
         moments = moments_of(basis, **options)
         gram = from_moments(moments, spec, rows=basis, rare_references=rare)
-        return Route(gram, None, moments, basis, *factors)
+        return Route(gram, None, moments, basis, spectrum, loadings)
 
     moments = moments_of(rows, with_xx=with_xx or whole_reference, **options)
     if (
@@ -200,11 +200,11 @@ def _route(
         and dense_reference
         and gram_loses_directions(rows, moments, spec.center)
     ):
-        basis, *factors = orthonormal_reference(rows, center=spec.center)
+        basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
         through_basis = moments_of(basis, **options)
         rare = references_on_few_rows(moments, spec.center)
         gram = from_moments(through_basis, spec, rows=basis, rare_references=rare)
-        return Route(gram, moments, through_basis, basis, *factors)
+        return Route(gram, moments, through_basis, basis, spectrum, loadings)
     gram = from_moments(
         moments,
         spec,
@@ -221,13 +221,13 @@ def _sketched(
     progress = options.pop("progress")
     sketch = find_range(pass_over(rows, **options), size, center=spec.center, n_iter=n_iter)
     summed = moments_through(rows, sketch.through, with_xx=with_xx, progress=progress, **options)
-    leading = leading_directions(summed, sketch, spec.center)
+    leading = leading_directions(summed, spec.center)
     beside = replace(rows, Y=None, classes=None, target_names=None, n_covariates=0)
     gram = from_moments(
         leading.moments,
         spec,
         rows=None if with_xx else beside,
-        rare_references=leading.rare,
+        rare_references=sketch.rare,
     )
     return Route(
         gram,

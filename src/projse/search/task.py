@@ -99,6 +99,8 @@ class Task:
         Of a pass over rows in memory.
     n_iter : int
         Power iterations of a sketch.
+    rank_by_outputs : bool
+        The number of outputs will tell the rank: see :meth:`settled`.
     """
 
     spec: KernelSpec
@@ -112,6 +114,7 @@ class Task:
     bases: Mapping[int, Array] = field(default_factory=dict)
     min_frequency: int = MIN_FREQUENCY
     n_iter: int = 0
+    rank_by_outputs: bool = False
 
     @classmethod
     def of(
@@ -140,7 +143,7 @@ class Task:
             include=include,
             exclude=exclude,
             alpha=ALPHA if p.alpha == "auto" else p.alpha,
-            rank=None if one_view and p.rank == "auto" else plain_rank(p.rank),
+            rank=None if p.rank == "auto" else plain_rank(p.rank),
             tol=p.tol,
             one_view=one_view,
             first=getattr(p, "_first", None),
@@ -150,6 +153,7 @@ class Task:
             *(spec, plan, n_x, variables, p.solver, p.n_jobs, p.batch_size),
             min_frequency=p.min_frequency,
             n_iter=p.iterated_power,
+            rank_by_outputs=p.rank == "auto" and not one_view,
         )
 
     def of_columns(self, columns: Variables | None, bases: Mapping[int, Array]) -> Task:
@@ -232,12 +236,14 @@ class Task:
 
     def settled(self, n_outputs: int) -> Task:
         """Settle ``rank="auto"`` by the number of outputs."""
-        rank = settled_rank(self.plan.rank, n_outputs)
-        return replace(self, plan=replace(self.plan, rank=rank))
+        if not self.rank_by_outputs:
+            return self
+        plan = replace(self.plan, rank=settled_rank("auto", n_outputs))
+        return replace(self, plan=plan, rank_by_outputs=False)
 
     def route(self, rows: Rows, *, progress: Progress | None = None) -> Route:
         """Make kernel matrices of rows in memory, of their columns."""
-        n_directions = self._n_directions(rows)
+        n_directions = self.n_directions(rows)
         n_y = reference_columns(rows, self.spec.center)
         return from_rows(
             rows,
@@ -256,13 +262,13 @@ class Task:
             progress=progress,
         )
 
-    def _n_directions(self, rows: Rows) -> int | None:
-        """Return how many directions of the references a range finder seeks; None: it is not."""
+    def n_directions(self, rows: Rows) -> int | None:
+        """Return how many directions of the references a range finder seeks; None: it does not."""
         n_outputs = 0 if rows.one_view or rows.classes is not None else rows.n_references
         # Fewer dense rows than outputs are factored themselves.
         by_rows = isinstance(rows.Y, np.ndarray) and not rows.n_covariates
         return sketched_directions(
-            self.plan.rank,
+            "auto" if self.rank_by_outputs else self.plan.rank,
             n_outputs,
             linear=self.spec.is_linear,
             solver=self.solver,
@@ -312,7 +318,7 @@ class Task:
             bases = bases_of_rows(rows, self.min_frequency)
             task = self.of_columns(rows.x_variables, bases)
             return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
-        if self.plan.rank == "auto":
+        if self.rank_by_outputs:
             task = self.settled(rows.n_references)
             return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
         route = self.route(rows, progress=phase("rows"))
@@ -360,7 +366,7 @@ class Task:
         sketch : Sketch or None
             Combinations that stand for many outputs.
         """
-        if self.plan.rank == "auto":
+        if self.rank_by_outputs:
             options: Any = {"cross": cross, "provisional": provisional, "keep": keep}
             task = self.settled(moments.n_references if sketch is None else sketch.n_outputs)
             return task.on_moments(
@@ -379,8 +385,8 @@ class Task:
             self._refuse_lack(moments)
         rare, spectrum, n_sketched = None, None, 0
         if sketch is not None:
-            leading = leading_directions(moments, sketch, self.spec.center)
-            moments, spectrum, rare = leading.moments, leading.spectrum, leading.rare
+            leading = leading_directions(moments, self.spec.center)
+            moments, spectrum, rare = leading.moments, leading.spectrum, sketch.rare
             n_sketched = sketch.n_outputs
         whole = self._needs_whole_reference
         gram = from_moments(

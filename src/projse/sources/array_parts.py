@@ -112,6 +112,8 @@ class ArraysPart(Part):
                 )
         y = self.arrays[1] if len(self.arrays) > 1 else None
         n_y = y.shape[1] if y is not None and y.ndim == 2 else 1
+        if y is not None and sp.issparse(y):
+            n_y = min(n_y, 1 + 2 * y.nnz // max(m, 1))  # a value and its column
         itemsize = getattr(getattr(X, "dtype", None), "itemsize", 8)
         size = chunk_rows(X.shape[1], n_y, itemsize)
 
@@ -138,7 +140,8 @@ class IteratorPart(Part):
 
     def n_outputs(self) -> int:
         """Return the number of reference columns; 0 for what may be class labels."""
-        return _n_outputs(self.items.first, self.target_type)
+        first = self.items.first
+        return _n_outputs(first, self.target_type) if isinstance(first, tuple | list) else 0
 
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the batches, small ones put together."""
@@ -161,7 +164,7 @@ class IteratorPart(Part):
 
 
 def _n_outputs(arrays: Sequence[Any], target_type: str) -> int:
-    shape = getattr(arrays[1], "shape", ()) if len(arrays) > 1 else ()
+    shape: tuple[int, ...] = getattr(arrays[1], "shape", ()) if len(arrays) > 1 else ()
     return int(shape[1]) if len(shape) == 2 and shape[1] > 1 and target_type != "class" else 0
 
 
