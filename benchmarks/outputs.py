@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -200,14 +201,13 @@ def _growth(kind: str, m: int, sizes: list[int]) -> Row:
             X = np.random.default_rng(5).standard_normal((m, 100), np.float32)
             X[:, :N_TOPICS] += topics[:, None] == np.arange(N_TOPICS)
         ProjSe(2, rank=rank).fit(X[:100], Y[:100])  # imports and first calls
-        seconds.append(
-            min(timed(lambda X=X, Y=Y: ProjSe(20, rank=rank).fit(X, Y))[0] for _ in "ab")
-        )
-        del X, Y
-    work = (
-        f"{m // 1000}k × 100 candidates, {kind} outputs, {sizes[0]:,} to {sizes[-1]:,}, rank={rank}"
-    )
-    row = Row("growth", work, "exponent of time in the number of outputs", exponent(sizes, seconds))
+        fit = partial(ProjSe(20, rank=rank).fit, X, Y)
+        seconds.append(min(timed(fit)[0] for _ in range(2)))
+        del X, Y, fit
+    span = f"{sizes[0]:,} to {sizes[-1]:,}"
+    work = f"{m // 1000}k × 100 candidates, {span} {kind} outputs, rank={rank}"
+    measure = "exponent of time in the number of outputs"
+    row = Row("growth", work, measure, exponent(sizes, seconds))
     row.unit, row.at_most, row.n_runs = "exponent", 1.1, 2
     row.seconds = {f"{n:,}": s for n, s in zip(sizes, seconds, strict=True)}
     return row
