@@ -166,11 +166,14 @@ def exact(quick: bool) -> list[Row]:
 
 
 def _exact(m: int, n_x: int, n_y: int, rank: int, picks: int) -> list[Row]:
-    """Compare with the eigenvectors of ``K_YY`` itself, where that can be factored."""
+    """Compare with the eigenvectors of ``K_YY`` itself, where that can be factored.
+
+    In float64: of a matrix of thousands of float32 outputs, short directions count as rounding.
+    """
     from projse import ProjSe
 
-    X, Y = draw_outputs(m, n_x, n_y, rank + rank // 2)
-    work = f"{m // 1000}k × {n_x} candidates × {n_y:,} dense outputs (float32), rank={rank}"
+    X, Y = (A.astype(np.float64) for A in draw_outputs(m, n_x, n_y, rank + rank // 2))
+    work = f"{m // 1000}k × {n_x} candidates × {n_y:,} dense outputs (float64), rank={rank}"
     by_sketch, by_gram = (
         timed(lambda s=s: ProjSe(picks, rank=rank, solver=s).fit(X, Y)) for s in ("sketch", "gram")
     )
