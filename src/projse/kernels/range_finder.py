@@ -21,8 +21,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.kernels.combined_references import combined_references
+from projse.kernels.feature_gram import ENTRY_ROUNDING
 from projse.kernels.linear_gram import LinearGram, gram_of
-from projse.kernels.rank import default_tol
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.sums import Moments
 from projse.moments.through import Pass, Through, moments_through, pass_over
@@ -138,7 +138,8 @@ def leading_directions(moments: Moments, center: bool) -> Directions:
     yy = gram_of(settled, center).yy
     values, vectors = scipy.linalg.eigh(yy, check_finite=False)
     values, vectors = values[::-1], vectors[:, ::-1]
-    known = values > default_tol(len(yy), moments.eps) * max(values[0], 0.0)
+    # No more than what is sure to be rounding: tol is for the search to apply.
+    known = values > ENTRY_ROUNDING * moments.eps * max(values[0], 0.0)
     B = vectors[:, known] / np.sqrt(values[known])
     return Directions(_mixed(settled, B), np.sqrt(values[known]), B)
 
