@@ -21,6 +21,7 @@ CHARTS = {
     "discoveries": "Measured figures against their targets",
     "stream": "Measured figures against their targets",
     "tables": "Measured figures against their targets",
+    "outputs": "Measured figures against their targets",
     "clusters": "Measured figures against their targets",
     "peers": "Time against held-out R²",
 }

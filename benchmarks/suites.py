@@ -6,6 +6,7 @@ import clusters
 import defaults
 import discoveries
 import engine
+import outputs
 import stream
 import tables
 import trust
@@ -20,6 +21,7 @@ ROW_SUITES: dict[str, dict[str, Case]] = {
     "stream": stream.CASES,
     "tables": tables.CASES,
     "clusters": clusters.CASES,
+    "outputs": outputs.CASES,
 }
 TITLES = {
     "engine": "Engine",
@@ -29,6 +31,7 @@ TITLES = {
     "stream": "Streams",
     "tables": "Tables",
     "clusters": "Clusters",
+    "outputs": "Many outputs",
 }
 
 

@@ -65,10 +65,10 @@ def column_indices(
     return np.asarray(indices, dtype=np.intp)
 
 
-def plain_rank(rank: Any) -> int | float | None:
+def plain_rank(rank: Any) -> Any:
     """Tell a number of directions (int) from a share (float), whatever the scalar type."""
-    if rank is None:
-        return None
+    if rank is None or isinstance(rank, str):
+        return rank
     return int(rank) if is_whole(rank) else float(rank)
 
 

@@ -10,8 +10,15 @@ from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress
+from projse.kernels.range_finder import Sketch, find_range
 from projse.moments.own_products import ON_CLUSTER
-from projse.moments.partitions import cross_elsewhere, encoding_elsewhere, moments_elsewhere
+from projse.moments.partitions import (
+    cross_elsewhere,
+    encoding_elsewhere,
+    moments_elsewhere,
+    n_outputs_elsewhere,
+    pass_elsewhere,
+)
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_targets
 from projse.search.task import Task
@@ -67,23 +74,28 @@ class FitElsewhereMixin(FitMomentsMixin):
             progress = FitProgress(self, max_phases=None)
             progress.phase("rows")
             encoding = encoding_elsewhere(rows, self._look_options(), self.target_type)
-            with_xx = True if encoding is not None else self._sums_products(rows)
+            encoded: Any = {"target_type": self.target_type, "encoding": encoding}
+            sketch = self._sketch_elsewhere(rows, **encoded, **options)
+            through = None if sketch is None else sketch.through
+            n_y = self._directions(rows) if through is None else through.n_combinations
+            with_xx = True if encoding is not None else self._sums_products(rows, n_y)
             moments = moments_elsewhere(
-                rows, with_xx=with_xx, target_type=self.target_type, encoding=encoding, **options
+                rows, with_xx=with_xx, through=through, **encoded, **options
             )
             if moments.n_samples < 2:
                 raise ValueError(
                     f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
                     "needs at least 2."
                 )
-            if getattr(rows, "class_target", None) is None:  # else the user has said so
+            if getattr(rows, "class_target", None) is None and sketch is None:
+                # Else the user has said so.
                 moments = settle_targets(moments, self.target_type, getattr(rows, "Y", None))
             progress.phase("picks")
             remember_candidates(self, moments)
             cross = None
             if encoding is None:
                 cross = progress.around(cross_elsewhere(rows, moments, **options))
-            self._fit_moments(moments, cross=cross)
+            self._fit_moments(moments, cross=cross, sketch=sketch)
             progress.end()
         return self
 
@@ -120,7 +132,20 @@ class FitElsewhereMixin(FitMomentsMixin):
     def _look_options(self) -> LookOptions:
         return LookOptions(self.categorical_features, self.missing, self.basis)
 
-    def _sums_products(self, rows: RowsElsewhere) -> bool | str:
+    def _sketch_elsewhere(
+        self, rows: RowsElsewhere, *, encoding: TableEncoding | None, **options: Any
+    ) -> Sketch | None:
+        """Find the leading directions of many outputs by passes of their own."""
+        n_outputs = n_outputs_elsewhere(rows, self.target_type)
+        if encoding is not None and encoding.y is not None:
+            n_outputs = 0
+        size = self._n_directions(n_outputs)
+        if size is None:
+            return None
+        over = pass_elsewhere(rows, encoding=encoding, **options)
+        return find_range(over, size, center=self.center, n_iter=self.iterated_power)
+
+    def _sums_products(self, rows: RowsElsewhere, n_y: int | None) -> bool | str:
         """Tell whether the first pass sums the products of all candidates.
 
         What cannot be done is said here, before the pass.
@@ -129,7 +154,7 @@ class FitElsewhereMixin(FitMomentsMixin):
             whole = rows.one_view or self.center_kernel or self.groups is not None
             return True if whole else "auto"
         task = Task.of(self, rows.n_x, rows.feature_names, rows.one_view)
-        return task.products.are_summed(self._directions(rows), ON_CLUSTER)
+        return task.products.are_summed(n_y, ON_CLUSTER)
 
     def _directions(self, rows: RowsElsewhere) -> int | None:
         """Bound the directions of the references; None where the pass must tell."""

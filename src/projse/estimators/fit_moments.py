@@ -21,9 +21,12 @@ from projse.exceptions import (
     UnreliableSelectionWarning,
 )
 from projse.kernels.combined_references import combined_references
+from projse.kernels.many_outputs import sketched_directions
+from projse.kernels.range_finder import Sketch
 from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_targets
+from projse.parameters import plain_rank
 from projse.search.task import Outcome, Task
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
@@ -45,6 +48,8 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
     n_jobs: int | None
     batch_size: int | None
     solver: str
+    rank: int | float | str | None
+    iterated_power: int
 
     n_features_in_: int
     moments_: Moments
@@ -69,24 +74,33 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
         self._fit_checked(moments)
         return self
 
-    def _fit_checked(self, moments: Moments, cross: Cross | None = None) -> None:
+    def _fit_checked(
+        self, moments: Moments, cross: Cross | None = None, sketch: Sketch | None = None
+    ) -> None:
         """Check moments and select from them; ``cross`` makes products that they lack."""
         check_given(moments)
-        refuse_qr(self)
+        if sketch is None:
+            refuse_qr(self)
         if moments.n_samples < 2:
             raise ValueError(
                 f"moments hold {moments.n_samples} sample(s); a selection needs at least 2."
             )
         with all_or_nothing(self):
             remember_candidates(self, moments)
-            self._fit_moments(moments, cross=cross)
+            self._fit_moments(moments, cross=cross, sketch=sketch)
 
     def _fit_moments(
-        self, moments: Moments, *, quiet: bool = False, cross: Cross | None = None
+        self,
+        moments: Moments,
+        *,
+        quiet: bool = False,
+        cross: Cross | None = None,
+        sketch: Sketch | None = None,
     ) -> None:
-        """Select from moments of columns that are remembered."""
-        outcome = self._task(moments.one_view).on_moments(moments, cross=cross, keep=True)
-        self._keep_moments(moments)
+        """Select from moments of columns that are remembered, which may stand for a sketch."""
+        task = self._task(moments.one_view)
+        outcome = task.on_moments(moments, cross=cross, keep=True, sketch=sketch)
+        self._keep_moments(moments if sketch is None else None)
         self._keep_picked(outcome, combined_references(moments))
         self._store(outcome, quiet=quiet)
 
@@ -149,9 +163,16 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
         """Resolve the parameters against the columns that are remembered."""
         return Task.of(self, self.n_features_in_, self._feature_names(), one_view)
 
-    def _refuse_need_of_rows(self) -> None:
-        """Refuse what cannot be done from sums."""
-        refuse_qr(self, "use solver='auto', or fit, which has all rows at once")
+    def _n_directions(self, n_outputs: int) -> int | None:
+        """Return how many directions of the outputs are sketched; None: all products are made."""
+        linear = self.kernel == "linear" and not self.center_kernel
+        rank = plain_rank(self.rank)
+        return sketched_directions(rank, n_outputs, linear=linear, solver=self.solver)
+
+    def _refuse_need_of_rows(self, *, once: bool = True) -> None:
+        """Refuse what cannot be done from sums, where rows are there but ``once``."""
+        if once or self.solver != "sketch":
+            refuse_qr(self, "use solver='auto', or fit, which has all rows at once")
         if callable(self.kernel):
             raise ValueError(
                 "A callable kernel needs all rows at once: use fit, or a built-in kernel."

@@ -9,6 +9,7 @@ from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress, with_callbacks
+from projse.kernels.range_finder import Sketch, find_range
 from projse.moments.options import SourceOptions
 from projse.moments.own_products import ONCE
 from projse.moments.stream import OpenSource
@@ -90,7 +91,7 @@ class FitSourceMixin(FitMomentsMixin):
         self : object
         """
         check_parameters(self)
-        self._refuse_need_of_rows()
+        self._refuse_need_of_rows(once=False)
         missing = self.missing if missing is None else missing
         columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
         encoding = (covariates, self.categorical_features, self.basis)
@@ -106,17 +107,32 @@ class FitSourceMixin(FitMomentsMixin):
                 return self._sums_products_after(first, opened.price)
 
             fit_progress.phase("rows")
-            moments = opened.total(needs_products)
-            if class_target is None:
+            sketch = self._sketch_of(opened)
+            through = None if sketch is None else sketch.through
+            moments = opened.total(needs_products, through)
+            if class_target is None and sketch is None:
                 moments = settle_targets(moments, self.target_type, name=opened.label_name)
             fit_progress.phase("picks")
             cross = None
             # Products that were left out by hand are not made by another pass.
             if with_xx == "auto" and opened.price < ONCE and moments.x_variables is None:
                 cross = fit_progress.around(opened.cross(moments))
-            self._fit_checked(moments, cross)
+            self._fit_checked(moments, cross, sketch)
         fit_progress.end()
         return self
+
+    def _sketch_of(self, opened: OpenSource) -> Sketch | None:
+        """Find the leading directions of many outputs by passes of their own, where they can be."""
+        rereadable = opened.options.state is None and opened.price < ONCE
+        if self.solver == "sketch" and not rereadable:
+            raise ValueError(
+                "solver='sketch' reads the rows several times, and keeps no sums of files: it "
+                "needs a source that can be read again, and no state. Use solver='auto'."
+            )
+        size = self._n_directions(opened.n_outputs)
+        if size is None or not rereadable:
+            return None
+        return find_range(opened.over, size, center=self.center, n_iter=self.iterated_power)
 
     def _sums_products_after(self, first: Moments, price: float) -> bool:
         """Tell whether products are summed, by the moments of the first rows."""

@@ -33,3 +33,5 @@ def refuse_qr(selector: Any, remedy: str = "use solver='auto', or fit the rows t
     """Refuse a solver that factors rows, where there are only moments."""
     if selector.solver == "qr":
         raise ValueError(f"solver='qr' factors rows, and moments hold none; {remedy}.")
+    if selector.solver == "sketch":
+        raise ValueError(f"solver='sketch' goes over rows, and moments hold none; {remedy}.")

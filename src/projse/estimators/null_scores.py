@@ -18,6 +18,7 @@ from projse.estimators.progress_bar import Report
 from projse.kernels.combination import bases_of_rows
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.linear_gram import gram_of
+from projse.kernels.range_finder import sketched_rows
 from projse.kernels.reference import orthonormal, orthonormal_reference
 from projse.kernels.routes import KernelSpec, from_gram, from_rows
 from projse.moments.in_memory import moments_of
@@ -182,7 +183,7 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
     given = rows
     if rows.n_covariates:
         rows = residual_references(rows, task.spec.center)
-    task = replace(task, plan=replace(task.plan, n_features=n_picks))
+    task = replace(task, plan=replace(task.plan, n_features=n_picks)).settled(rows.n_references)
     task = task.of_columns(rows.x_variables, bases_of_rows(rows, task.min_frequency))
     moments, spectrum, rare, n_conditioned = None, None, None, 0
     if not callable(task.spec.kernel):
@@ -193,8 +194,12 @@ def prepare(task: Task, rows: Rows, n_picks: int) -> Problem:
             rare = references_on_few_rows(given, task.spec.center)
         if spectrum is not None:
             # A basis of permuted references is the permuted basis.
-            rows, spectrum, _ = orthonormal_reference(rows, center=task.spec.center)
-            n_y, n_samples = rows.Y.shape[1], rows.n_samples
+            size, center = task.n_directions(rows), task.spec.center
+            if size is None:
+                rows, spectrum, _ = orthonormal_reference(rows, center=center)
+            else:
+                rows, spectrum = sketched_rows(rows, size, center=center, n_iter=task.n_iter)
+            n_y, n_samples = rows.n_references, rows.n_samples
             with_xx = task.products.are_summed(n_y, IN_MEMORY, n_samples)
             moments = moments_of(rows, with_xx=with_xx, n_jobs=task.n_jobs)
     n = rows.n_samples

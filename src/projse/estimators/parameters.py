@@ -25,7 +25,8 @@ def check_parameters(p: Any) -> None:
     one_of("kernel", p.kernel, ("linear", "poly", "rbf"), or_callable=True)
     one_of("exhausted", p.exhausted, ("residual", "restart", "stop"))
     one_of("target_type", p.target_type, TARGET_TYPES)
-    one_of("solver", p.solver, ("auto", "gram", "qr"))
+    one_of("solver", p.solver, ("auto", "gram", "qr", "sketch"))
+    whole("iterated_power", p.iterated_power, 0)
     one_of("missing", p.missing, MISSING)
     one_of("basis", p.basis, BASES)
     whole("min_frequency", p.min_frequency, 1)
@@ -48,12 +49,13 @@ def check_parameters(p: Any) -> None:
         yes_or_no(name, getattr(p, name))
     if p.tol is not None:
         number("tol", p.tol, below=1)
-    if p.rank is not None:
+    if p.rank is not None and p.rank != "auto":
         if is_whole(p.rank):
             whole("rank", p.rank, 1)
         elif not is_number(p.rank) or not 0 < p.rank <= 1:
             raise ValueError(
-                f"rank={p.rank!r} must be a whole number, a share of the trace in (0, 1], or None."
+                f"rank={p.rank!r} must be a whole number, a share of the trace in (0, 1], 'auto', "
+                "or None."
             )
     share = is_number(p.redundancy) and 0 <= p.redundancy <= 1
     if p.redundancy != "auto" and not share:

@@ -81,8 +81,12 @@ class ProjSe(
         less it stands above chance, the more. Variables that one or two rows make up wait until
         nothing else is left (but for those in ``include``). With other rounds it would do nothing:
         above 0 it is refused there, and "auto" is 0.
-    rank : int, float or None, default=None
-        Keep at most this many leading directions of ``K_YY``, or this share of its trace.
+    rank : int, float, "auto" or None, default=None
+        Keep at most this many leading directions of ``K_YY``, or this share of its trace. A number
+        with more than 2048 outputs (linear kernel; more than four times as many as directions):
+        they are found by a randomised range finder, in two more passes over the outputs, and
+        ``K_YY`` is never formed. "auto": all directions of up to 2048 outputs, 256 of more. Without
+        a sketch there may be 32 768 outputs.
     tol : float or None, default=None
         Relative eigenvalue cut; None is safe for the dtype and the size.
     exhausted : {"residual", "restart", "stop"}, default="residual"
@@ -127,10 +131,14 @@ class ProjSe(
         Threads for the pass over the rows; None: as many as BLAS would use.
     batch_size : int or None, default=None
         Rows handled at a time; None fits them to the cache.
-    solver : {"auto", "gram", "qr"}, default="auto"
+    solver : {"auto", "gram", "qr", "sketch"}, default="auto"
         "gram" factors the Gram matrix of the references; "qr" factors the references themselves,
-        which keeps directions that a Gram matrix loses and needs their rows in memory; "auto"
+        which keeps directions that a Gram matrix loses and needs their rows in memory; "sketch"
+        seeks ``rank`` leading directions by a range finder, at any number of references; "auto"
         chooses.
+    iterated_power : int, default=0
+        Power iterations of the range finder: a pass each, and worth it where the eigenvalues of
+        ``K_YY`` decay slowly.
 
     Attributes
     ----------
@@ -168,8 +176,8 @@ class ProjSe(
     reference_rank_ : int
         Dimension of the reference space; with one view, an upper bound until it is used up.
     moments_ : Moments
-        What the rows came down to. Not there for callable kernels and for references that were
-        factored themselves (fewer rows than references, or ``solver="qr"``).
+        What the rows came down to. Not there for callable kernels, for references that were
+        factored themselves (fewer rows than references, or ``solver="qr"``), and for a sketch.
     variable_names_ : ndarray of str of shape (n_variables,)
         Names of groups and of columns in none; x0, x1, … where columns have no names.
     variables_ : Variables
@@ -181,7 +189,8 @@ class ProjSe(
         up to the R² of all picks. Given the covariates, where there are any. For class labels an
         output is the indicator of a class; in one view the outputs are the candidates. The same
         linear R² with every kernel. NaN for an output that is constant. Where a fit had no need of
-        the products of its picks and they are many, an AttributeError says how to get them.
+        the products of its picks and they are many, an AttributeError says how to get them; so it
+        does of a sketch, which knows no single output.
     output_names_ : ndarray of str of shape (n_outputs,)
         Columns of ``explained_``: names of columns, class labels, or y0, y1, ….
     n_features_in_ : int
@@ -221,6 +230,9 @@ class ProjSe(
     S. Szedmak, R. Huusari, T. H. D. Le, J. Rousu: Scalable variable selection for two-view
     learning tasks with projection operators.
 
+    N. Halko, P. G. Martinsson, J. A. Tropp: Finding structure with randomness: probabilistic
+    algorithms for constructing approximate matrix decompositions. SIAM Review 53, 2011.
+
     Examples
     --------
     >>> import numpy as np
@@ -248,7 +260,7 @@ class ProjSe(
         center_kernel: bool = False,
         alpha: float | str = "auto",
         redundancy: float | str = "auto",
-        rank: int | float | None = None,
+        rank: int | float | str | None = None,
         tol: float | None = None,
         exhausted: str = "residual",
         round_size: int | str | None = "auto",
@@ -264,6 +276,7 @@ class ProjSe(
         n_jobs: int | None = None,
         batch_size: int | None = None,
         solver: str = "auto",
+        iterated_power: int = 0,
     ) -> None:
         self.n_features_to_select = n_features_to_select
         self.kernel = kernel
@@ -291,6 +304,7 @@ class ProjSe(
         self.n_jobs = n_jobs
         self.batch_size = batch_size
         self.solver = solver
+        self.iterated_power = iterated_power
 
     @with_callbacks  # type: ignore[untyped-decorator]
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, covariates: Any = None) -> Self:

@@ -196,6 +196,12 @@ class ResultsMixin(HtmlTableMixin):
     def _products(self) -> Picked:
         """Return what is kept, with the products of the picks; say how to get them otherwise."""
         check_is_fitted(self, "selected_")
+        if self._picked is not None and self._picked.n_sketched:
+            raise AttributeError(
+                "explained_ tells of each output, and this fit knows the leading directions of "
+                f"{self._picked.n_sketched} outputs only; regress the outputs of interest on "
+                "transform(X), or fit to these alone."
+            )
         if self._picked is None or self._picked.products is None:
             raise AttributeError(
                 "explained_ needs the products of the picks with each other, which this fit had no "
@@ -252,11 +258,10 @@ class ResultsMixin(HtmlTableMixin):
         else:
             others = np.empty(0, dtype=np.intp)
             if picked is None or not picked.knows_neighbours:
-                products = self._products().products
-                assert products is not None
-                own = products.xx
-                assert self._picked is not None
-                return among_picks(own, self._picked.pick_of), others
+                if picked is None or picked.products is None:
+                    picked = self._products()  # which says what is missing
+                assert picked.products is not None
+                return among_picks(picked.products.xx, picked.pick_of), others
         assert picked is not None
         gram = picked.gram(getattr(self, "moments_", None))
         columns = np.concatenate([self.selected_, others])

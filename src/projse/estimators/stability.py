@@ -291,6 +291,8 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
         if self.blocks != "auto":
             return None if self.blocks is None else int(self.blocks)
         needs_rows = callable(self.selector.kernel) or self.selector.solver == "qr"
+        # Products of many outputs with each other are out of reach of any block.
+        needs_rows = needs_rows or self._task(rows.one_view).n_directions(rows) is not None
         if rows.n_samples <= ROW_LEVEL_SAMPLES or needs_rows:
             return None
         p = rows.X.shape[1]

@@ -16,6 +16,7 @@ from projse.kernels.elementwise_gram import ElementwiseGram
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.kernel_functions import Kernel
 from projse.kernels.linear_gram import LinearGram, gram_of
+from projse.kernels.range_finder import find_range, leading_directions
 from projse.kernels.reference import gram_loses_directions, orthonormal, orthonormal_reference
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
@@ -23,6 +24,7 @@ from projse.moments.leverage import on_few_rows, references_on_few_rows
 from projse.moments.own_products import Cross
 from projse.moments.partial import vanishing_share
 from projse.moments.sums import Moments
+from projse.moments.through import moments_through, pass_over
 from projse.sources.rows import (
     Rows,
     VanishingSquaresError,
@@ -76,6 +78,8 @@ class Route:
         Singular values of the references, where an orthonormal basis took their place.
     loadings : ndarray of shape (n_y, r) or None
         References of unit norm in terms of that basis.
+    n_sketched : int
+        Outputs of which only the leading directions are known; 0 where all is known of them.
     """
 
     gram: FeatureGram
@@ -84,6 +88,7 @@ class Route:
     rows: Rows | None = None
     spectrum: Array | None = None
     loadings: Array | None = None
+    n_sketched: int = 0
 
 
 def from_moments(
@@ -141,6 +146,8 @@ def _route(
     whole_reference: bool = False,
     solver: str = "auto",
     with_xx: bool = False,
+    n_directions: int | None = None,
+    n_iter: int = 0,
     n_jobs: int | None = None,
     batch_size: int | None = None,
     progress: Progress | None = None,
@@ -153,6 +160,8 @@ def _route(
         With one view, make the whole Gram matrix of the references too: it will be factored.
     with_xx : bool
         Sum all of ``G_XX`` in the same pass; else its rows are made as they are asked for.
+    n_directions, n_iter : int or None, int
+        Go by so many directions of the references, found by a range finder; None: by all of them.
     """
     m, p = rows.X.shape
     one_view = rows.one_view
@@ -163,6 +172,8 @@ def _route(
         return Route(_callable_gram(rows, spec, whole_reference), None, rows=rows)
     options: Any = {"n_jobs": n_jobs, "batch_size": batch_size, "progress": progress}
 
+    if n_directions is not None:
+        return _sketched(rows, spec, n_directions, n_iter, with_xx, options)
     can_qr = spec.is_linear and not rows.n_covariates and (not one_view or whole_reference)
     n_references = p if one_view else rows.Y.shape[1]
     dense_reference = not rows.is_sparse if one_view else isinstance(rows.Y, np.ndarray)
@@ -176,11 +187,11 @@ def _route(
     if whole_reference:
         _refuse_wide_reference(min(m, p) if by_qr else p)
     if by_qr:
-        basis, *factors = orthonormal_reference(rows, center=spec.center)
+        basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
         rare = references_on_few_rows(rows, spec.center)
         moments = moments_of(basis, **options)
         gram = from_moments(moments, spec, rows=basis, rare_references=rare)
-        return Route(gram, None, moments, basis, *factors)
+        return Route(gram, None, moments, basis, spectrum, loadings)
 
     moments = moments_of(rows, with_xx=with_xx or whole_reference, **options)
     if (
@@ -189,11 +200,11 @@ def _route(
         and dense_reference
         and gram_loses_directions(rows, moments, spec.center)
     ):
-        basis, *factors = orthonormal_reference(rows, center=spec.center)
+        basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
         through_basis = moments_of(basis, **options)
         rare = references_on_few_rows(moments, spec.center)
         gram = from_moments(through_basis, spec, rows=basis, rare_references=rare)
-        return Route(gram, moments, through_basis, basis, *factors)
+        return Route(gram, moments, through_basis, basis, spectrum, loadings)
     gram = from_moments(
         moments,
         spec,
@@ -201,6 +212,31 @@ def _route(
         whole_reference=whole_reference,
     )
     return Route(gram, moments, moments, rows)
+
+
+def _sketched(
+    rows: Rows, spec: KernelSpec, size: int, n_iter: int, with_xx: bool, options: dict[str, Any]
+) -> Route:
+    """Go by the leading directions of many references, whose Gram matrix is never formed."""
+    progress = options.pop("progress")
+    sketch = find_range(pass_over(rows, **options), size, center=spec.center, n_iter=n_iter)
+    summed = moments_through(rows, sketch.through, with_xx=with_xx, progress=progress, **options)
+    leading = leading_directions(summed, spec.center)
+    beside = replace(rows, Y=None, classes=None, target_names=None, n_covariates=0)
+    gram = from_moments(
+        leading.moments,
+        spec,
+        rows=None if with_xx else beside,
+        rare_references=sketch.rare,
+    )
+    return Route(
+        gram,
+        None,
+        leading.moments,
+        beside,
+        leading.spectrum,
+        n_sketched=sketch.n_outputs,
+    )
 
 
 def _refuse_wide_reference(n: int) -> None:

@@ -30,6 +30,10 @@ SPARSE_YX_ELEMENTS = 1 << 25
 """Beyond this many entries, products of sparse X and sparse Y are kept sparse."""
 
 
+MOST_OUTPUTS = 1 << 15
+"""Of more references than this, products with each other (8 GiB) are not made."""
+
+
 def moments_of(
     rows: Rows,
     *,
@@ -39,6 +43,7 @@ def moments_of(
     progress: Progress | None = None,
 ) -> Moments:
     """Sum over checked rows."""
+    _refuse_many_outputs(rows)
     products = keeps_products(with_xx, rows.X.shape[1], rows.one_view)
     shift = None
     if sp.issparse(rows.Y) and hasattr(rows.X, "writer"):
@@ -86,6 +91,21 @@ def moments_of_table(
     if rows is None:
         raise ValueError("missing='drop' leaves no row of these: every row has a gap.")
     return moments_of(rows, **options)
+
+
+def _refuse_many_outputs(rows: Rows) -> None:
+    """Refuse references whose products with each other would fill the memory."""
+    n = 0 if rows.Y is None else rows.Y.shape[1]
+    if n <= MOST_OUTPUTS:
+        return
+    size = f"products of all of them with each other would take {8e-9 * n**2:.0f} GB"
+    if rows.classes is not None:
+        raise ValueError(f"y has {n} classes; {size}. Merge rare classes, or leave them out.")
+    raise ValueError(
+        f"y has {n} columns; {size}. A fit of ProjSe with rank='auto', or a number, does without "
+        "them: with the linear kernel, and rows that can be read again (no state, no partial_fit). "
+        "Or leave columns of y out."
+    )
 
 
 def _is_huge(rows: Rows) -> bool:

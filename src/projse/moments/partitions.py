@@ -19,8 +19,9 @@ from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against, Cross, OwnProducts, taken_from
 from projse.moments.sums import Moments, keeps_products
+from projse.moments.through import Pass, Through
 from projse.sources.covariates import append_covariates
-from projse.sources.rows import make_rows, refuse_non_numeric_columns
+from projse.sources.rows import Rows, make_rows, refuse_non_numeric_columns
 from projse.sources.table.encoder import LOOK_ROWS
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.partition import LookOptions, encoded_piece
@@ -36,16 +37,37 @@ def moments_elsewhere(
     n_jobs: int | None = None,
     batch_size: int | None = None,
     encoding: TableEncoding | None = None,
+    through: Through | None = None,
 ) -> Moments:
     """Sum over rows where they lie; the options are those of Moments.from_arrays.
 
-    ``encoding`` is how tables are encoded (:func:`encoding_elsewhere`).
+    ``encoding`` is how tables are encoded (:func:`encoding_elsewhere`), ``through`` replaces the
+    references.
     """
     options = PartitionPass.over(rows, with_xx, target_type, n_jobs, batch_size)
-    options = replace(options, encoding=encoding)
+    options = replace(options, encoding=encoding, through=through)
     moments = options.finish(rows.reduce(options.reduction))
     warn_dropped(moments)
     return moments
+
+
+def pass_elsewhere(rows: RowsElsewhere, **options: Any) -> Pass:
+    """Make passes over rows where they lie, with their references replaced."""
+
+    def over(through: Through) -> Moments:
+        return moments_elsewhere(rows, with_xx=False, through=through, **options)
+
+    return over
+
+
+def n_outputs_elsewhere(rows: RowsElsewhere, target_type: str) -> int:
+    """Count the reference columns, if need be by a look at a row; 0 for class labels."""
+    if rows.one_view or rows.target_type(target_type) == "class":
+        return 0
+    if rows.n_y is not None:
+        return rows.n_y
+    shape: tuple[int, ...] = getattr(rows.head(1)[1], "shape", ())
+    return int(shape[1]) if len(shape) == 2 else 0
 
 
 def encoding_elsewhere(
@@ -104,7 +126,7 @@ def partition_moments(
 class PartitionPass:
     """What a worker must know to sum its rows.
 
-    ``against`` replaces their references, ``encoding`` makes numbers of tables.
+    ``against`` and ``through`` replace their references, ``encoding`` makes numbers of tables.
     """
 
     with_xx: bool | str = False
@@ -114,6 +136,7 @@ class PartitionPass:
     layout: Layout = field(default_factory=Layout)
     against: Against | None = None
     encoding: TableEncoding | None = None
+    through: Through | None = None
 
     @classmethod
     def over(
@@ -149,6 +172,9 @@ class PartitionPass:
         n_y = (self.layout.n_y or 1) + len(self.layout.covariate_names or ())
         if self.against is not None:
             n_y = len(self.against.indices)
+        if self.through is not None:
+            n_x = n_y if self.through.of_outputs else n_x
+            n_y = self.through.n_combinations + len(self.layout.covariate_names or ())
         return Reduction(
             part=self.sum_rows,
             add=add,
@@ -178,9 +204,7 @@ class PartitionPass:
             if titles is not None and rows.classes is None and not self.many_labels:
                 rows = replace(rows, target_names=titles)
             rows = append_covariates(rows, covariates, self.layout.covariate_names)
-        moments = moments_of(
-            rows, with_xx=self.with_xx, n_jobs=self.n_jobs, batch_size=self.batch_size
-        )
+        moments = self._moments_of(rows, self.with_xx)
         if self.against is not None:
             return self.against.with_extremes(moments, rows)
         return _as_classes(moments) if self.many_labels else moments
@@ -197,8 +221,15 @@ class PartitionPass:
         titles = self.layout.target_names
         if rows.classes is None and rows.y_variables is None and titles and not self.many_labels:
             rows.target_names = (*titles, *(rows.y_titles or ())[rows.n_references :])
-        moments = moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
+        moments = self._moments_of(rows, True)
         return _as_classes(moments) if self.many_labels else moments
+
+    def _moments_of(self, rows: Rows, with_xx: bool | str) -> Moments:
+        options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
+        if self.through is not None:
+            products = with_xx and not self.through.of_outputs
+            return self.through.moments_of(rows, with_xx=products, **options)
+        return moments_of(rows, with_xx=with_xx, **options)
 
     def finish(self, total: Part[Moments]) -> Moments:
         """Take the moments out of the sum of all partitions, or raise what is wrong."""

@@ -25,6 +25,9 @@ NEARLY_FULL = 0.5
 
 BATCH_ELEMENTS = 1 << 20
 
+WIDE_BATCH_ELEMENTS = 1 << 23
+"""The same where sums over a batch would be longer than what is added to them."""
+
 
 def weighted_mean(A: sp.csr_array, weight: Array | None, total: float) -> Array:
     """Weighted mean of each sparse column, shape (n,), corrected once for its own rounding."""
@@ -105,7 +108,10 @@ def _dense_by_sparse(
     full = _nearly_full(B)
     in_full = np.zeros((len(full), n_a))
     sums = np.zeros(n_a)
-    step = max(1, BATCH_ELEMENTS // max(n_a + len(full), 1))
+    width = max(n_a + len(full), 1)
+    step = max(1, BATCH_ELEMENTS // width)
+    if B.nnz * step < 4 * B.shape[1] * m:
+        step = max(1, WIDE_BATCH_ELEMENTS // width)
     for start in range(0, m, step):
         rows = slice(start, start + step)
         batch = A[rows].toarray() if sp.issparse(A) else A[rows]

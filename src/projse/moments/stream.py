@@ -29,6 +29,7 @@ from projse.moments.own_products import (
 from projse.moments.state import StateFolder
 from projse.moments.stream_run import Multiplier, NeedsProducts, OwnMultiplier, Report, Run
 from projse.moments.sums import Moments, keeps_products
+from projse.moments.through import Through
 from projse.moments.whole_numbers import settle_targets
 from projse.parameters import check_pass_options
 from projse.sources import open_source
@@ -189,19 +190,47 @@ class OpenSource:
         """Name of the column of labels, if there is one."""
         return None if self.columns is None else self.columns.labels
 
-    def total(self, needs_products: NeedsProducts | None = None) -> Moments:
-        """Sum all rows; ``needs_products`` settles ``with_xx="auto"`` by the first moments."""
+    @property
+    def n_outputs(self) -> int:
+        """Number of reference columns; 0 where they are class labels, or encoded."""
+        if not self.parts:
+            return 0
+        fields = self.parts[0].fields()
+        if fields is None:
+            return self.parts[0].n_outputs()
+        columns = choose(fields, self.request, self.parts[0].label)
+        return 0 if columns.labels is not None or columns.mixed else len(columns.targets)
+
+    def over(self, through: Through) -> Moments:
+        """Make a pass over the rows, with their references replaced."""
+        if not self._before:
+            self._before = self._fingerprints()
+            self._settle_columns(None)
+        self._refuse_change()
+        with Multiplier(False, self.n_jobs, self.batch_size, through) as multiplier:
+            return self._run(multiplier, self.columns, None)
+
+    def total(
+        self, needs_products: NeedsProducts | None = None, through: Through | None = None
+    ) -> Moments:
+        """Sum all rows; ``needs_products`` settles ``with_xx="auto"`` by the first moments.
+
+        ``through`` replaces the references, in a pass that comes after others.
+        """
         state = self.options.state
         products: bool | str | NeedsProducts = self.options.with_xx
         if products == "auto" and needs_products is not None:
             later = state is not None
             products = partial(_keeps_for_later, needs_products) if later else needs_products
-        if needs_products is not None:  # else there will be no other pass
+        if through is not None:
+            self._refuse_change()
+        elif needs_products is not None:  # else there will be no other pass
             self._before = self._fingerprints()
         with ExitStack() as stack:
             folder = self._state_folder(stack)
-            self._settle_columns(folder)
-            multiplier = Multiplier(products, self.n_jobs, self.batch_size)
+            if through is None:
+                self._settle_columns(folder)
+            multiplier = Multiplier(products, self.n_jobs, self.batch_size, through)
             return self._run(stack.enter_context(multiplier), self.columns, folder)
 
     def _state_folder(self, stack: ExitStack) -> StateFolder | None:

@@ -19,6 +19,7 @@ from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against
 from projse.moments.state import Entry, StateFolder
 from projse.moments.sums import Moments, keeps_products
+from projse.moments.through import Through
 from projse.sources.batches import Buffers
 from projse.sources.columns import Columns, Request, check_same
 from projse.sources.parts import Part, Reading
@@ -243,8 +244,10 @@ class Multiplier:
         with_xx: bool | str | NeedsProducts,
         n_jobs: int | None,
         batch_size: int | None,
+        through: Through | None = None,
     ) -> None:
         self.with_xx: Any = with_xx
+        self.through = through
         # Asked once: while chunks are multiplied, BLAS itself has one thread.
         self.n_threads = effective_n_threads(n_jobs)
         self.batch_size = batch_size
@@ -286,7 +289,10 @@ class Multiplier:
     def _sum(self, rows: Rows, with_xx: bool | str) -> Moments:
         products = keeps_products(with_xx, rows.X.shape[1], rows.one_view)
         n_jobs = self._share(rows, products)
-        return moments_of(rows, with_xx=with_xx, n_jobs=n_jobs, batch_size=self.batch_size)
+        options: Any = {"with_xx": with_xx, "n_jobs": n_jobs, "batch_size": self.batch_size}
+        if self.through is not None:
+            return self.through.moments_of(rows, **options)
+        return moments_of(rows, **options)
 
     def _share(self, rows: Rows, with_xx: bool) -> int:
         """Return how many threads may multiply, so that reading has its share of the cores."""

@@ -76,6 +76,8 @@ class Picked:
         Whether the outputs are the candidates.
     grouped : bool
         Whether candidates are variables of several columns.
+    n_sketched : int
+        Outputs of which only the leading directions are known; 0 where all is known of them.
     """
 
     spec: KernelSpec
@@ -90,6 +92,7 @@ class Picked:
     output_names: tuple[str, ...] | None = None
     one_view: bool = False
     grouped: bool = False
+    n_sketched: int = 0
 
     @property
     def knows_neighbours(self) -> bool:
@@ -100,7 +103,7 @@ class Picked:
         """Make the kernel matrices again, with the rows of ``K_XX`` of the picks."""
         moments = handed_on if self.moments is None else self.moments
         assert moments is not None
-        if self.plan.spectrum is not None:
+        if self.plan.spectrum is not None and moments.yy is None:
             moments = replace(moments, yy=np.eye(len(self.plan.spectrum)))
         gram = from_moments(moments, self.spec, whole_reference=self.plan.needs_factor)
         return gram if self.x_rows is None else KeptRows(gram, self.places, self.x_rows)
@@ -140,6 +143,7 @@ def gather(
         pick_of=pick_of,
         products=products,
         grouped=parts is not None,
+        n_sketched=route.n_sketched,
     )
     behind = route.behind
     if behind is None or not n_picks or picked.grouped:
@@ -158,7 +162,7 @@ def gather(
         around = nearest(closeness, may_stand_in(route.gram, plan, indices), NEIGHBOURS)
         columns = np.union1d(indices, around[around >= 0])
     few = replace(restricted(behind, columns), xx=None)
-    if route.spectrum is not None:
+    if route.spectrum is not None and not behind.n_covariates:
         few = replace(few, yy=None)  # that of an orthonormal basis
     return replace(picked, x_rows=x_rows[:, columns].copy(), columns=columns, moments=few)
 

@@ -22,6 +22,8 @@ from projse.kernels.combination import (
 )
 from projse.kernels.combined_references import combined_references
 from projse.kernels.feature_gram import FeatureGram
+from projse.kernels.many_outputs import settled_rank, sketched_directions
+from projse.kernels.range_finder import Sketch, leading_directions
 from projse.kernels.routes import (
     FACTORED_COLUMNS,
     KernelSpec,
@@ -92,9 +94,13 @@ class Task:
         Combinations of those columns that count, of some variables.
     min_frequency : int
         Levels of fewer rows are pooled.
-    solver : {"auto", "gram", "qr"}
+    solver : {"auto", "gram", "qr", "sketch"}
     n_jobs, batch_size : int or None
         Of a pass over rows in memory.
+    n_iter : int
+        Power iterations of a sketch.
+    rank_by_outputs : bool
+        The number of outputs will tell the rank: see :meth:`settled`.
     """
 
     spec: KernelSpec
@@ -107,6 +113,8 @@ class Task:
     encoded: Variables | None = None
     bases: Mapping[int, Array] = field(default_factory=dict)
     min_frequency: int = MIN_FREQUENCY
+    n_iter: int = 0
+    rank_by_outputs: bool = False
 
     @classmethod
     def of(
@@ -135,7 +143,7 @@ class Task:
             include=include,
             exclude=exclude,
             alpha=ALPHA if p.alpha == "auto" else p.alpha,
-            rank=plain_rank(p.rank),
+            rank=None if p.rank == "auto" else plain_rank(p.rank),
             tol=p.tol,
             one_view=one_view,
             first=getattr(p, "_first", None),
@@ -145,6 +153,8 @@ class Task:
         return cls(
             *(spec, plan, n_x, variables, p.solver, p.n_jobs, p.batch_size),
             min_frequency=p.min_frequency,
+            n_iter=p.iterated_power,
+            rank_by_outputs=p.rank == "auto" and not one_view,
         )
 
     def of_columns(self, columns: Variables | None, bases: Mapping[int, Array]) -> Task:
@@ -234,21 +244,45 @@ class Task:
             keeps_rows=keeps_rows,
         )
 
+    def settled(self, n_outputs: int) -> Task:
+        """Settle ``rank="auto"`` by the number of outputs."""
+        if not self.rank_by_outputs:
+            return self
+        plan = replace(self.plan, rank=settled_rank("auto", n_outputs))
+        return replace(self, plan=plan, rank_by_outputs=False)
+
     def route(self, rows: Rows, *, progress: Progress | None = None) -> Route:
         """Make kernel matrices of rows in memory, of their columns."""
+        n_directions = self.n_directions(rows)
+        n_y = reference_columns(rows, self.spec.center)
         return from_rows(
             rows,
             self.spec,
             whole_reference=self._needs_whole_reference,
             solver=self._solver(rows.one_view),
             with_xx=self.products.are_summed(
-                reference_columns(rows, self.spec.center),
+                n_y if n_directions is None else n_directions,
                 IN_MEMORY,
                 rows.n_samples,
             ),
+            n_directions=n_directions,
+            n_iter=self.n_iter,
             n_jobs=self.n_jobs,
             batch_size=self.batch_size,
             progress=progress,
+        )
+
+    def n_directions(self, rows: Rows) -> int | None:
+        """Return how many directions of the references a range finder seeks; None: it does not."""
+        n_outputs = 0 if rows.one_view or rows.classes is not None else rows.n_references
+        # Fewer dense rows than outputs are factored themselves.
+        by_rows = isinstance(rows.Y, np.ndarray) and not rows.n_covariates
+        return sketched_directions(
+            "auto" if self.rank_by_outputs else self.plan.rank,
+            n_outputs,
+            linear=self.spec.is_linear,
+            solver=self.solver,
+            dimension=min(rows.n_samples, n_outputs) if by_rows else n_outputs,
         )
 
     def by_variables(self, gram: FeatureGram) -> FeatureGram:
@@ -294,6 +328,9 @@ class Task:
             bases = bases_of_rows(rows, self.min_frequency)
             task = self.of_columns(rows.x_variables, bases)
             return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
+        if self.rank_by_outputs:
+            task = self.settled(rows.n_references)
+            return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
         route = self.route(rows, progress=phase("rows"))
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         n_rows = int(np.count_nonzero(w))
@@ -320,12 +357,14 @@ class Task:
         provisional: bool = False,
         may_be_constant: bool = False,
         keep: bool = False,
+        sketch: Sketch | None = None,
     ) -> Outcome:
         """Select from moments.
 
         Parameters
         ----------
         moments : Moments
+            Of rows that went through the sketch, if there is one.
         cross : callable or None
             Makes products of candidates, where the moments lack them, by another pass over the
             rows; None where there is none.
@@ -334,24 +373,40 @@ class Task:
             rows for p-values.
         may_be_constant, keep : bool
             As in :meth:`on_rows`.
+        sketch : Sketch or None
+            Combinations that stand for many outputs.
         """
+        if self.rank_by_outputs:
+            options: Any = {"cross": cross, "provisional": provisional, "keep": keep}
+            task = self.settled(moments.n_references if sketch is None else sketch.n_outputs)
+            return task.on_moments(
+                moments, may_be_constant=may_be_constant, sketch=sketch, **options
+            )
         if moments.x_variables is not None and self.encoded is None:
             bases = bases_of_moments(moments, self.min_frequency)
             task = self.of_columns(moments.x_variables, bases)
-            options: Any = {"provisional": provisional, "may_be_constant": may_be_constant}
+            options = {"provisional": provisional, "may_be_constant": may_be_constant}
+            options["sketch"] = sketch
             settled = combined_references(moments)
             outcome = task.on_moments(settled, cross=cross, keep=keep, **options)
             # Rows to come are added to the columns that were summed.
-            return replace(outcome, moments=moments)
+            return outcome if sketch is not None else replace(outcome, moments=moments)
         if moments.xx is None and (cross is None or self.products.all_needed):
             self._refuse_lack(moments)
+        rare, spectrum, n_sketched = None, None, 0
+        if sketch is not None:
+            leading = leading_directions(moments, self.spec.center)
+            moments, spectrum, rare = leading.moments, leading.spectrum, sketch.rare
+            n_sketched = sketch.n_outputs
+        whole = self._needs_whole_reference
         gram = from_moments(
-            moments, self.spec, cross=cross, whole_reference=self._needs_whole_reference
+            moments, self.spec, cross=cross, whole_reference=whole, rare_references=rare
         )
-        route = Route(gram, moments, moments)
+        handed_on = moments if sketch is None else None
+        route = Route(gram, handed_on, moments, None, spectrum, n_sketched=n_sketched)
         weight, n_rows = moments.sum_weights, moments.n_samples
         kept = keep and _makes_rows(route)
-        plan = self.complete(weight, n_rows, None, gram.n_conditioned, kept)
+        plan = self.complete(weight, n_rows, spectrum, gram.n_conditioned, kept)
         constant = self._constant(gram, refuse=not (provisional or may_be_constant))
         gram = self.by_variables(gram)
         selection = select(gram, plan)
@@ -362,7 +417,7 @@ class Task:
         picked = (
             gather(route, selection, plan, self.spec, self._parts_of(selection)) if keep else None
         )
-        return Outcome(selection, plan, moments, doubts, n_rows, few, self.variables, picked)
+        return Outcome(selection, plan, handed_on, doubts, n_rows, few, self.variables, picked)
 
     def _parts_of(self, selection: Selection) -> list[Part] | None:
         """Return the columns of each pick, and what makes its space of them; None: one column."""

@@ -97,6 +97,10 @@ class ArraysPart(Part):
         """Return None: columns are not chosen by name."""
         return
 
+    def n_outputs(self) -> int:
+        """Return the number of reference columns; 0 for what may be class labels."""
+        return _n_outputs(self.arrays, self.target_type)
+
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out slices of the arrays."""
         X = self.arrays[0]
@@ -108,6 +112,8 @@ class ArraysPart(Part):
                 )
         y = self.arrays[1] if len(self.arrays) > 1 else None
         n_y = y.shape[1] if y is not None and y.ndim == 2 else 1
+        if y is not None and sp.issparse(y):
+            n_y = min(n_y, 1 + 2 * y.nnz // max(m, 1))  # a value and its column
         itemsize = getattr(getattr(X, "dtype", None), "itemsize", 8)
         size = chunk_rows(X.shape[1], n_y, itemsize)
 
@@ -132,6 +138,11 @@ class IteratorPart(Part):
         """Return None: columns are not chosen by name."""
         return
 
+    def n_outputs(self) -> int:
+        """Return the number of reference columns; 0 for what may be class labels."""
+        first = self.items.first
+        return _n_outputs(first, self.target_type) if isinstance(first, tuple | list) else 0
+
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the batches, small ones put together."""
         yield from _encoded(_recut(self._batches()), self.target_type, reading.missing, self.label)
@@ -150,6 +161,11 @@ class IteratorPart(Part):
                     f"{', '.join(map(str, lengths))}."
                 )
             yield tuple(batch)
+
+
+def _n_outputs(arrays: Sequence[Any], target_type: str) -> int:
+    shape: tuple[int, ...] = getattr(arrays[1], "shape", ()) if len(arrays) > 1 else ()
+    return int(shape[1]) if len(shape) == 2 and shape[1] > 1 and target_type != "class" else 0
 
 
 def _length(array: Any) -> int:

@@ -30,13 +30,16 @@ CHUNK_BYTES = 1 << 25
 
 CHUNK_ROWS = (512, 1 << 18)
 
+LARGEST_CHUNK = 1 << 28
+"""Sums of thousands of references are large themselves; chunks end here all the same."""
+
 JOINED_BYTES = 1 << 22
 """Batches on a worker are joined until they hold this much: a pass has a price of its own."""
 
 
 def chunk_rows(n_x: int, n_y: int, itemsize: int) -> int:
     """Rows of a chunk: a fixed number of bytes, more where the sums themselves are large."""
-    n_bytes = max(CHUNK_BYTES, 4 * 8 * (n_x + n_y) * n_y)
+    n_bytes = max(CHUNK_BYTES, min(4 * 8 * (n_x + n_y) * n_y, LARGEST_CHUNK))
     low, high = CHUNK_ROWS
     return int(np.clip(n_bytes // ((n_x + n_y) * itemsize), low, high))
 

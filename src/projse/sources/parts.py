@@ -68,6 +68,10 @@ class Part(ABC):
         """
         raise NotImplementedError
 
+    def n_outputs(self) -> int:
+        """Return the number of reference columns of arrays; 0 for what may be class labels."""
+        return 0
+
     def fingerprint(self, content: bool = False) -> dict[str, Any]:
         """Return what changes when the part changes."""
         raise NotImplementedError
