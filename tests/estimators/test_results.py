@@ -384,8 +384,6 @@ def test_what_variables_of_several_columns_explain_is_what_all_their_columns_do(
         assert_allclose(selector.explained_[i], after - before, atol=1e-10)
         before = after
     assert list(selector.table()["name"]) == list(selector.selected_names_)
-    with pytest.raises(ValueError, match="single columns"):
-        selector.stand_ins()
 
 
 def test_outputs_of_one_view_are_all_its_columns(seed):

@@ -52,10 +52,15 @@ def test_picks_are_variables_with_their_columns(seed, fit):
 
 
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
-def test_stand_ins_are_left_out_and_that_is_said(seed, fit):
-    gathered = gather(fit(seed))
-    assert not gathered["has_stand_ins"]
-    assert any("Stand-ins are not shown" in text for text in gathered["left_out"])
+def test_variables_of_several_columns_have_stand_ins(seed, fit):
+    selector = fit(seed)
+    gathered = gather(selector)
+    assert gathered["has_stand_ins"]
+    assert not gathered["left_out"]
+    left = set(selector.variable_names_) - set(selector.selected_names_)
+    for pick in gathered["picks"]:
+        assert len(pick["stand_ins"]) == min(3, len(left))
+        assert {s["name"] for s in pick["stand_ins"]} <= left
 
 
 def test_columns_of_groups_and_of_encoded_columns_are_named(seed):

@@ -33,6 +33,9 @@ STAND_INS = 3
 STAND_INS_FLOPS = 2e10
 """Each pick is left out in turn; where that takes more than about half a minute, none are shown."""
 
+WHITENING_FLOPS = 1e5
+"""What it takes to whiten a variable of several columns, in the time of flops."""
+
 EXPLAINED_CELLS = 100_000
 """Picks times outputs of the map; of more, the outputs that are explained best."""
 
@@ -218,14 +221,12 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
 
 def _stand_ins(selector: Any) -> tuple[list[list[dict[str, Any]]] | None, list[str]]:
     """Return variables left out that are closest to each pick, or why they are not shown."""
+    k, n, rank = len(selector.selected_), len(selector.variable_names_), selector.reference_rank_
+    flops = float(k) ** 2 * (n + 16 * k) + k * float(rank) ** 3
     picked = selector._picked
     if picked is not None and picked.grouped:
-        return None, [
-            "Stand-ins are not shown: they are single columns for single columns, and "
-            "variables of this fit are several (groups, categories, dates, gaps)."
-        ]
-    k, n, rank = len(selector.selected_), selector.n_features_in_, selector.reference_rank_
-    if float(k) ** 2 * (n + 16 * k) + k * float(rank) ** 3 > STAND_INS_FLOPS:
+        flops += k * float(n) * WHITENING_FLOPS
+    if flops > STAND_INS_FLOPS:
         text = f"Stand-ins of {k} picks among {n:,} candidates would take minutes; "
         return None, [text + "selector.stand_ins() finds them."]
     try:
