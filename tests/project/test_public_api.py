@@ -173,8 +173,28 @@ def test_examples_in_the_docs_run(name):
     if name == "projse.__main__":
         return
     module = importlib.import_module(name)
-    assert doctest.testmod(module).failed == 0
+    if name != "projse.spark":  # needs a session: see the tests of Spark
+        assert doctest.testmod(module).failed == 0
     assert (module.__doc__ or "").strip(), "a module says what it is for"
+
+
+def test_the_example_of_a_constant_runs():
+    """Its text stands below it, where ``doctest.testmod`` does not look."""
+    path = importlib.import_module("projse.estimators.paper").__file__
+    found = doctest.testfile(path, module_relative=False, encoding="utf-8")
+    assert found.attempted > 0
+    assert found.failed == 0
+
+
+def test_every_function_and_class_has_an_example():
+    """But for errors and warnings, which say when they are raised."""
+    without = [
+        path
+        for path, thing in OBJECTS.items()
+        if not (inspect.isclass(thing) and issubclass(thing, Exception))
+        and ">>> " not in (inspect.getdoc(thing) or "")
+    ]
+    assert without == []
 
 
 def test_the_estimator_moments_and_functions_have_examples():

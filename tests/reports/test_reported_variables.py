@@ -115,3 +115,20 @@ def test_groups_in_the_one_and_not_in_the_other_are_refused(seed):
         same.selection_frequencies_[selector.selected_],
         rtol=1e-5,
     )
+
+
+def test_identifiers_are_no_constants_and_outputs_are_counted_as_given(seed):
+    frame = patients(seed).assign(who=lambda f: [f"P{i}" for i in range(len(f))], still=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector = ProjSe(2, missing="mean").fit(frame.drop(columns=TARGETS), frame[TARGETS])
+    gathered_ = gather(selector)
+    found = {check["title"]: check for check in gathered_["checks"]}
+    assert found["Identifiers"]["status"] == "look"
+    assert found["Identifiers"]["names"] == ["who"]
+    assert found["Constant columns"]["names"] == ["still"]
+    summary = gathered_["summary"]
+    assert summary["n_outputs"] == len(TARGETS)
+    assert summary["n_output_columns"] == selector.explained_.shape[1] > len(TARGETS)
+    fine = {c["title"]: c["status"] for c in gather(of_patients(seed, missing="mean"))["checks"]}
+    assert fine["Identifiers"] == "fine"

@@ -21,6 +21,7 @@ from projse.search.picked import NEIGHBOURS, Picked, among_picks, may_stand_in
 from projse.search.stand_ins import nearest, partial_correlations, shares_kept
 from projse.search.task import Outcome
 from projse.sources.rows import Rows
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
@@ -69,6 +70,7 @@ class ResultsMixin(HtmlTableMixin):
     n_features_in_: int
     _view: str
     variable_names_: Any
+    variables_: Variables
     _feature_names: Any
     _picked: Picked | None = None
 
@@ -167,10 +169,15 @@ class ResultsMixin(HtmlTableMixin):
         -------
         DataFrame
             Columns ``rank``, ``name``, ``score``, ``correlation``, ``margin``, ``pvalue``,
-            ``round``, and ``stand_ins`` where they are asked for.
+            ``round``; ``columns`` (as ``name; name; …``) where variables are groups of columns; and
+            ``stand_ins`` where they are asked for.
         """
         kind = frame_kind(self, output)
         columns: dict[str, Any] = self._columns_of_table()
+        if hasattr(self, "variables_"):
+            titles = self._feature_names() or [f"x{j}" for j in range(self.n_features_in_)]
+            own = [self.variables_.columns_of(v) for v in self.selected_]
+            columns["columns"] = ["; ".join(str(titles[j]) for j in one) for one in own]
         if stand_ins:
             found, _, _ = self._stand_ins(stand_ins)
             columns["stand_ins"] = ["; ".join(self._names_of(row[row >= 0])) for row in found]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.frequencies import wilson_interval
 from projse.estimators.permutation import PermutationTest
 from projse.estimators.results import output_names
 from projse.exceptions import ProductsMissingError
@@ -119,10 +120,13 @@ def _summary(
         kind = "one view"
     elif moments is not None and moments.classes is not None:
         kind = "classes"
+    n_columns = None if moments is None else int(moments.n_references)
+    given = None if moments is None else (moments.encoding or {}).get("y")  # of a table
     return {
         "n_picks": len(selector.selected_),
         "n_candidates": n_candidates,
-        "n_outputs": None if moments is None else int(moments.n_references),
+        "n_outputs": n_columns if given is None else len(given["names"]),
+        "n_output_columns": n_columns,
         "n_rows": None if moments is None else int(moments.n_samples),
         "kind": kind,
         "rank": int(selector.reference_rank_),
@@ -297,16 +301,6 @@ def _frequencies(stability: Any, selector: Any, names: list[str]) -> dict[str, A
             for j, below, above in zip(order, low, high, strict=True)
         ],
     }
-
-
-def wilson_interval(shares: Array, n: int, confidence: float) -> tuple[Array, Array]:
-    """Return Wilson's interval of shares of n draws."""
-    from scipy.special import ndtri
-
-    z = float(ndtri(0.5 + confidence / 2))
-    centre = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
 def _data(selector: Any, moments: Any) -> dict[str, Any]:
