@@ -41,6 +41,9 @@ OBJECTS = {
     for name in module.__all__
     if name != "__version__" and not name.isupper()
 }
+LOADERS = {
+    thing.__module__ for path, thing in OBJECTS.items() if path.startswith("projse.datasets.load_")
+}
 METHODS = {
     f"{path}.{name}": member
     for path, thing in OBJECTS.items()
@@ -173,7 +176,8 @@ def test_examples_in_the_docs_run(name):
     if name == "projse.__main__":
         return
     module = importlib.import_module(name)
-    if name != "projse.spark":  # needs a session: see the tests of Spark
+    # A session of Spark, and data: the tests of Spark and of the loaders run those.
+    if name != "projse.spark" and name not in LOADERS:
         assert doctest.testmod(module).failed == 0
     assert (module.__doc__ or "").strip(), "a module says what it is for"
 
