@@ -28,6 +28,7 @@ from projse.search.greedy import Pick
 from projse.search.shortlist import Shortlist
 from projse.search.significance import unconvinced
 from projse.search.soft_rounds import select_softly
+from projse.threads import threads_worth
 
 Array = NDArray[Any]
 
@@ -173,7 +174,11 @@ class ReferenceSpace:
         conditioning = self.conditioning
         if self.by_cholesky:
             return CholeskyDeflation(conditioning), int((~conditioning.vanished).sum())
-        plan, gram = self.plan, self.gram
+        with threads_worth(self.gram.n_y**2 * (self.gram.n_x + 9 * self.gram.n_y)):
+            return self._open()
+
+    def _open(self) -> tuple[Deflation, int]:
+        conditioning, plan, gram = self.conditioning, self.plan, self.gram
         K = conditioning.reference()
         units = self.units
         amplification = conditioning.y_amplification()

@@ -193,7 +193,12 @@ class Task:
         return ProductsNeeded(self.plan, self.spec, self.n_x, self.is_grouped)
 
     def complete(
-        self, sum_weights: float, n_rows: int, spectrum: Array | None, n_conditioned: int = 0
+        self,
+        sum_weights: float,
+        n_rows: int,
+        spectrum: Array | None,
+        n_conditioned: int = 0,
+        keeps_rows: bool = False,
     ) -> Plan:
         """Add to the plan what is only known once the rows were seen.
 
@@ -207,9 +212,6 @@ class Task:
             )
         counted = float(rows_that_count(sum_weights, n_rows))
         dimension = counted - int(self.spec.center) - n_conditioned
-        plan = replace(plan, n_rows=counted, dimension=dimension)
-        if plan.one_view:
-            plan = replace(plan, largest_ridge=LARGEST_IN_ONE_VIEW)
         degrees = float("nan")
         if self.spec.is_linear and not plan.one_view:
             degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center) - n_conditioned
@@ -219,10 +221,17 @@ class Task:
                 "that n_features_to_select='auto' goes by take weights as counts of rows; multiply "
                 f"them by {n_rows / sum_weights:.3g}, or use a number."
             )
-        if spectrum is not None:
+        return replace(
+            plan,
+            n_rows=counted,
+            dimension=dimension,
+            largest_ridge=LARGEST_IN_ONE_VIEW if plan.one_view else plan.largest_ridge,
             # A basis stands for the references, which are no longer the candidates themselves.
-            plan = replace(plan, one_view=False)
-        return replace(plan, degrees=degrees, spectrum=spectrum)
+            one_view=plan.one_view and spectrum is None,
+            degrees=degrees,
+            spectrum=spectrum,
+            keeps_rows=keeps_rows,
+        )
 
     def route(self, rows: Rows, *, progress: Progress | None = None) -> Route:
         """Make kernel matrices of rows in memory, of their columns."""
@@ -288,8 +297,8 @@ class Task:
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         n_rows = int(np.count_nonzero(w))
         n_conditioned = route.gram.n_conditioned
-        plan = self.complete(float(w.sum()), n_rows, route.spectrum, n_conditioned)
-        plan = replace(plan, keeps_rows=keep and _makes_rows(route))
+        kept = keep and _makes_rows(route)
+        plan = self.complete(float(w.sum()), n_rows, route.spectrum, n_conditioned, kept)
         constant = self._constant(route.gram, refuse=not may_be_constant)
         gram = self.by_variables(route.gram)
         selection = select(gram, plan, phase("picks"))
@@ -340,8 +349,8 @@ class Task:
         )
         route = Route(gram, moments, moments)
         weight, n_rows = moments.sum_weights, moments.n_samples
-        plan = self.complete(weight, n_rows, None, gram.n_conditioned)
-        plan = replace(plan, keeps_rows=keep and _makes_rows(route))
+        kept = keep and _makes_rows(route)
+        plan = self.complete(weight, n_rows, None, gram.n_conditioned, kept)
         constant = self._constant(gram, refuse=not (provisional or may_be_constant))
         gram = self.by_variables(gram)
         selection = select(gram, plan)
