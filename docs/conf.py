@@ -34,6 +34,24 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
 ]
+# Links to the pages of other projects need their inventories. PROJSE_INVENTORIES is "fetch" where
+# the site is built to be published, or a folder of numpy.inv, scipy.inv, … fetched before.
+# Without it such names are plain text, and nothing is asked of a network.
+INVENTORIES = os.environ.get("PROJSE_INVENTORIES")
+if INVENTORIES:
+    extensions.append("sphinx.ext.intersphinx")
+    numpydoc_xref_param_type = True
+    intersphinx_mapping = {
+        name: (address, None if INVENTORIES == "fetch" else f"{INVENTORIES}/{name}.inv")
+        for name, address in {
+            "python": "https://docs.python.org/3",
+            "numpy": "https://numpy.org/doc/stable",
+            "scipy": "https://docs.scipy.org/doc/scipy",
+            "sklearn": "https://scikit-learn.org/stable",
+            "pandas": "https://pandas.pydata.org/docs",
+            "matplotlib": "https://matplotlib.org/stable",
+        }.items()
+    }
 exclude_patterns = ["_build", "recipes/*.ipynb", "recipes/*.py"]
 templates_path = ["_templates"]
 

@@ -90,6 +90,20 @@ def moments(
     Returns
     -------
     Moments
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> from projse import ProjSe
+    >>> from projse.spark import moments
+    >>> spark = SparkSession.builder.getOrCreate()
+    >>> rows = [(float(i % 7), float(i % 5), float(2 * (i % 5))) for i in range(70)]
+    >>> df = spark.createDataFrame(rows, ["a", "b", "y"])
+    >>> summed = moments(df, features=["a", "b"], targets=["y"])
+    >>> summed.n_samples
+    70
+    >>> ProjSe(1).fit_moments(summed).selected_names_.tolist()
+    ['b']
     """
     check_pass_options(n_jobs, batch_size, with_xx)
     rows = SparkRows.of(df, features, targets, weight, class_target, covariates)
@@ -163,6 +177,19 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
         As in :class:`projse.ProjSe`, with its defaults.
     tol, exhausted, roundSize, groups, include, exclude, significance
         As in :class:`projse.ProjSe`, with its defaults.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> from projse.spark import ProjSeSelector
+    >>> spark = SparkSession.builder.getOrCreate()
+    >>> rows = [(float(i % 7), float(i % 5), float(2 * (i % 5))) for i in range(70)]
+    >>> df = spark.createDataFrame(rows, ["a", "b", "y"])
+    >>> selector = ProjSeSelector(
+    ...     inputCols=["a", "b"], targetCols=["y"], outputCol="picks", numFeatures=1
+    ... )
+    >>> selector.fit(df).transform(df).first()["picks"]
+    DenseVector([0.0])
     """
 
     targetCols = Param(
@@ -244,6 +271,18 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
         Number of candidate columns.
     columns : list of int
         Columns of the picks, in the order of the candidates.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> from projse.spark import ProjSeSelector
+    >>> spark = SparkSession.builder.getOrCreate()
+    >>> rows = [(float(i % 7), float(i % 5), float(2 * (i % 5))) for i in range(70)]
+    >>> df = spark.createDataFrame(rows, ["a", "b", "y"])
+    >>> selector = ProjSeSelector(inputCols=["a", "b"], targetCols=["y"], numFeatures=1)
+    >>> model = selector.fit(df)
+    >>> model.selected, model.names
+    ([1], ['b'])
     """
 
     def __init__(

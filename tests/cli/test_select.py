@@ -397,3 +397,24 @@ def test_picks_are_not_written_among_the_data(seed, command, failure, tmp_path, 
     for place in (*beside, elsewhere):
         assert command("select", data, "-t", "y_*", "--csv", place).returncode == 0
         assert command("select", data, "-t", "y_*").returncode == 0, "and it can be read again"
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        ("--significance", "5"),
+        ("--alpha", "-1"),
+        ("--redundancy", "3"),
+        ("--kernel", "rbf", "--gamma", "-1"),
+        ("--jobs", "0"),
+        ("--fdr", "2"),
+        ("-k", "0"),
+        ("--stability", "1"),
+    ],
+    ids=" ".join,
+)
+def test_values_that_never_make_sense_are_bad_usage(command, folder, option):
+    done = command("select", folder, "-t", "y_*", *option)
+    assert done.returncode == 2
+    assert "Invalid value" in done.stderr
+    assert option[-1].lstrip("-") in done.stderr or "greater than" in done.stderr

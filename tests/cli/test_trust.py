@@ -235,3 +235,22 @@ def test_interrupted_after_reading_it_says_what_is_kept(
     assert "4 of 4 files done, kept in" in done.stderr
     assert "run the same command again to go on" in done.stderr
     assert not (tmp_path / "out.json").exists()
+
+
+def test_labels_and_gaps_among_covariates_are_taken_out_of_shuffles_too(found, seed, tmp_path):
+    frame = patients(seed)
+    path = tmp_path / "patients.csv"
+    frame.to_csv(path, index=False)
+    arguments = (path, "-t", ",".join(TARGETS), "--covariates", "city,bmi", "--missing", "mean")
+    record, _ = found(*arguments, "-k", "2", "--permutations", "19")
+    features = frame.drop(columns=[*TARGETS, "city", "bmi"])
+    want = permutation_test(
+        ProjSe(2, missing="mean"),
+        features,
+        frame[TARGETS],
+        covariates=frame[["city", "bmi"]],
+        n_permutations=19,
+        random_state=0,
+    )
+    assert {p["name"] for p in record["picks"]} == set(want.feature_names)
+    assert record["picks"][0]["permutation_p_value"] == want.pvalues[0]

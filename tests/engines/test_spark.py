@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import os
 import shutil
 import subprocess
@@ -647,6 +649,13 @@ def test_partitions_with_different_levels_add_up(spark, seed):
     found = ProjSe(5).fit_spark(df.repartition(3), features=features, targets=PATIENT_TARGETS)
     assert found.selected_.tolist() == want.selected_.tolist()
     np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
+
+
+@pytest.mark.slow
+def test_examples_in_the_docs_run(spark):
+    found = doctest.testmod(importlib.import_module("projse.spark"))
+    assert found.attempted >= 15
+    assert found.failed == 0
 
 
 @pytest.mark.slow

@@ -18,7 +18,15 @@ from sklearn.linear_model import LinearRegression
 from sklearn.metrics import r2_score
 from sklearn.preprocessing import OneHotEncoder
 
-from projse import PAPER, Moments, ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe
+from projse import (
+    PAPER,
+    KnockoffProjSe,
+    Moments,
+    ProjSe,
+    ProjSeCV,
+    StabilityProjSe,
+    TwoViewProjSe,
+)
 from projse.exceptions import ProductsMissingError
 from projse.metrics import canonical_correlations
 from projse.search import picked, task
@@ -384,8 +392,6 @@ def test_what_variables_of_several_columns_explain_is_what_all_their_columns_do(
         assert_allclose(selector.explained_[i], after - before, atol=1e-10)
         before = after
     assert list(selector.table()["name"]) == list(selector.selected_names_)
-    with pytest.raises(ValueError, match="single columns"):
-        selector.stand_ins()
 
 
 def test_outputs_of_one_view_are_all_its_columns(seed):
@@ -430,3 +436,32 @@ def test_picks_of_several_columns_correlate_by_their_spaces(seed):
         expected = canonical_correlations(X[:, spaces[i]], X[:, spaces[j]])[0]
         assert abs(found[i, j]) == pytest.approx(expected, abs=1e-8)
         assert found[i, j] == found[j, i]
+
+
+def test_discoveries_and_both_views_have_tables(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 20))
+    Y = X[:, :12] @ rng.normal(size=(12, 4)) + 0.5 * rng.normal(size=(400, 4))
+    model = KnockoffProjSe(fdr=0.2, n_draws=5, random_state=0)
+    with pytest.raises(NotFittedError):
+        model.table()
+    table = model.fit(X, Y).table()
+    assert list(table) == ["rank", "name", "evalue", "statistic", "frequency", "group"]
+    assert table["name"].tolist() == [f"x{j}" for j in model.selected_]
+    assert table["evalue"].tolist() == model.evalues_[model.selected_].tolist()
+    assert "<table><caption>" in model._repr_html_()
+    both = TwoViewProjSe((3, 2)).fit(X, Y)
+    table = both.table("polars")
+    assert table.columns == ["view", *COLUMNS]
+    assert table["view"].to_list() == ["X"] * 3 + ["Y"] * 2
+    assert table["rank"].to_list() == [1, 2, 3, 1, 2]
+    names = [*both.x_selected_names_, *both.y_selected_names_]
+    assert table["name"].to_list() == names
+    assert table["score"].to_list() == [*both.x_scores_, *both.y_scores_]
+
+
+def test_tables_of_groups_name_their_columns(seed):
+    X, Y = planted(seed)
+    table = ProjSe(2, groups={"a": [0, 1], "b": [2, 3, 4]}, include=["b"]).fit(X, Y).table()
+    assert list(table) == [*COLUMNS, "columns"]
+    assert table["columns"][0] == "x2; x3; x4"

@@ -38,6 +38,20 @@ def test_every_public_name_has_its_page(module):
     assert f"   {module.__name__}\n" in (DOCS / "api" / "index.rst").read_text()
 
 
+def test_figures_of_the_comparison_stand_in_the_tables_that_commands_make():
+    """Each is one of a table's numbers, rounded as it is written."""
+    text = PAGES["comparison.md"].read_text()
+    measured = text.split("## Speed")[1].split("## The authors")[0]
+    tables = PAGES["benchmarks.md"].read_text() + PAGES["settings.md"].read_text()
+    known = {float(n) for n in re.findall(r"(?<![\w.])\d+(?:\.\d+)?", tables)}
+    measured = re.sub(r"\(\d[\d ]* × \d+ × \d+\)", "", measured)  # shapes
+    figures = re.findall(r"(?<![\w.#])\d+(?:\.\d+)?(?![\w.]*\.md)", measured)
+    assert len(figures) > 20
+    for figure in figures:
+        places = len(figure.partition(".")[2])
+        assert float(figure) in {round(n, places) for n in known}, figure
+
+
 def test_every_page_of_the_guide_can_be_reached():
     listed = set()
     for page in DOCS.glob("*.md"):

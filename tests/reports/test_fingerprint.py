@@ -52,7 +52,7 @@ def test_parameters_say_what_auto_came_to_and_python_makes_the_same_selector(see
     assert found["exclude"] == {"name": "exclude", "value": "[0]", "became": None}
     assert found["alpha"]["became"] == repr(selector.alpha_)
     assert set(found) == set(selector.get_params())
-    scope = {"ProjSe": ProjSe}
+    scope: dict = {}
     exec(in_python(selector=selector, cv=None), scope)
     assert scope["selector"].get_params() == selector.get_params()
 

@@ -52,10 +52,15 @@ def test_picks_are_variables_with_their_columns(seed, fit):
 
 
 @pytest.mark.parametrize("fit", FITS.values(), ids=FITS)
-def test_stand_ins_are_left_out_and_that_is_said(seed, fit):
-    gathered = gather(fit(seed))
-    assert not gathered["has_stand_ins"]
-    assert any("Stand-ins are not shown" in text for text in gathered["left_out"])
+def test_variables_of_several_columns_have_stand_ins(seed, fit):
+    selector = fit(seed)
+    gathered = gather(selector)
+    assert gathered["has_stand_ins"]
+    assert not gathered["left_out"]
+    left = set(selector.variable_names_) - set(selector.selected_names_)
+    for pick in gathered["picks"]:
+        assert len(pick["stand_ins"]) == min(3, len(left))
+        assert {s["name"] for s in pick["stand_ins"]} <= left
 
 
 def test_columns_of_groups_and_of_encoded_columns_are_named(seed):
@@ -110,3 +115,20 @@ def test_groups_in_the_one_and_not_in_the_other_are_refused(seed):
         same.selection_frequencies_[selector.selected_],
         rtol=1e-5,
     )
+
+
+def test_identifiers_are_no_constants_and_outputs_are_counted_as_given(seed):
+    frame = patients(seed).assign(who=lambda f: [f"P{i}" for i in range(len(f))], still=1.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        selector = ProjSe(2, missing="mean").fit(frame.drop(columns=TARGETS), frame[TARGETS])
+    gathered_ = gather(selector)
+    found = {check["title"]: check for check in gathered_["checks"]}
+    assert found["Identifiers"]["status"] == "look"
+    assert found["Identifiers"]["names"] == ["who"]
+    assert found["Constant columns"]["names"] == ["still"]
+    summary = gathered_["summary"]
+    assert summary["n_outputs"] == len(TARGETS)
+    assert summary["n_output_columns"] == selector.explained_.shape[1] > len(TARGETS)
+    fine = {c["title"]: c["status"] for c in gather(of_patients(seed, missing="mean"))["checks"]}
+    assert fine["Identifiers"] == "fine"

@@ -4,7 +4,7 @@ Only :mod:`projse.cli` imports this module: it needs the extra ``cli``. What a c
 imported once it runs: ``--help`` and ``--version`` wait for nothing that computes.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import rich  # noqa: F401  # missing rich is to be noticed before a command runs
 import typer
@@ -55,7 +55,7 @@ from projse.cli.options import (
     WithXX,
     option,
 )
-from projse.cli.values import groups_of, how_many, split
+from projse.cli.values import groups_of, how_many, split, values_make_sense
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -204,6 +204,8 @@ def select(
         from projse.cli.select import select as run
         from projse.cli.write import Destinations
         from projse.estimators.paper import PAPER
+        from projse.estimators.parameters import check_parameters
+        from projse.estimators.projse import ProjSe
 
         destinations = Destinations(json_to, csv_to, report_to)
         if len(destinations.to_stdout) > 1:
@@ -214,7 +216,7 @@ def select(
             raise typer.BadParameter(
                 "What is to be explained? Pass --targets NAMES, --class NAME, or --one-view."
             )
-        parameters = {
+        parameters: dict[str, Any] = {
             "n_features_to_select": how_many(n_features),
             "kernel": kernel.value,
             "degree": degree,
@@ -235,6 +237,10 @@ def select(
             **parameters,
             **{name: value for name, value in given.items() if value is not None},
         }
+        with values_make_sense():
+            check_parameters(ProjSe(**parameters))
+            if fdr is not None and not 0 < fdr < 1:
+                raise ValueError(f"fdr={fdr} must be a number above 0 and below 1.")
         if fdr is None:
             tunes = not paper and all(value is None for value in given.values())
             asked = asked_of(context, tunes=tunes)

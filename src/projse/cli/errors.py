@@ -13,6 +13,8 @@ from projse.cli.options import with_numbers
 from projse.cli.text import shown, shown_lines
 
 FAILED = 1
+"""The command makes sense, but not with these data; 2 is for options and values that never do."""
+
 INTERRUPTED = 130
 """What shells report for a command that Ctrl-C ended."""
 

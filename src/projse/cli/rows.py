@@ -1,5 +1,6 @@
 """Rows of files in memory, for what has to shuffle them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
     Returns
     -------
     X, y : pyarrow.Table
-    covariates : ndarray or None
+    covariates : ndarray, pyarrow.Table or None
     parameters : dict
         Of a selector from them.
     """
@@ -41,6 +42,11 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
     if fields is None:
         raise ValueError(f"{what} needs targets by name, and {parts[0].label} has no names.")
     columns = choose(fields, request, parts[0].label)
+    plain = {field.name for field in fields if field.plain}
+
+    def are_plain(names: Iterable[str]) -> bool:
+        return plain.issuperset(names)
+
     tables, n_bytes = [], 0
 
     def counted(batch: Any) -> Any:
@@ -61,13 +67,13 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
         y, target_type = whole.column(columns.labels).to_numpy(), "class"
     else:
         y = whole.select(list(columns.targets))
-        kinds = {field.name: field for field in fields}
-        plain = all(kinds[name].plain for name in columns.targets)
-        target_type = "continuous" if plain else "auto"
+        target_type = "continuous" if are_plain(columns.targets) else "auto"
     covariates = None
-    if columns.covariates:  # numbers: the source refuses others
-        numbers = [whole.column(name).cast("float64").to_numpy() for name in columns.covariates]
-        covariates = np.column_stack(numbers)
+    if columns.covariates:
+        covariates = whole.select(list(columns.covariates))
+        if are_plain(columns.covariates) and not any(c.null_count for c in covariates.columns):
+            numbers = [column.cast("float64").to_numpy() for column in covariates.columns]
+            covariates = np.column_stack(numbers)
     parameters = {
         "target_type": target_type,
         "categorical_features": list(columns.categorical) or "from_dtype",

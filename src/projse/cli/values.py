@@ -1,5 +1,7 @@
 """What the values of options mean."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import typer
@@ -13,6 +15,15 @@ def missing_word(given: Any, drop: bool) -> str:
     if drop and missing not in ("refuse", "drop"):
         raise typer.BadParameter(f"Choose one of --drop-missing and --missing {missing}.")
     return "drop" if drop else missing
+
+
+@contextmanager
+def values_make_sense() -> Iterator[None]:
+    """Turn what is said about a parameter into what Typer says about a bad value."""
+    try:
+        yield
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def split(values: list[str] | None) -> list[str] | None:

@@ -14,19 +14,19 @@ from projse.datasets.registry import CARCINOM, ELEVEN_TUMORS, GLIOMA
 from projse.datasets.table import refuse_missing, whole_numbers
 
 
-@loader()
+@loader((50, 4434))
 def load_glioma(find: Find) -> Loaded:
     """Load GLIOMA: gene expression, 50 × 4434, 4 classes."""
     return _load(GLIOMA, ("X", "Y"), find)
 
 
-@loader()
+@loader((174, 9182))
 def load_carcinom(find: Find) -> Loaded:
     """Load Carcinom: gene expression, 174 × 9182, 11 classes."""
     return _load(CARCINOM, ("X", "Y"), find)
 
 
-@loader()
+@loader((174, 12533))
 def load_eleven_tumors(find: Find) -> Loaded:
     """Load 11_Tumors: gene expression, 174 × 12533, 11 classes. Not the same as Carcinom."""
     return _load(ELEVEN_TUMORS, ("ins", "lab"), find)

@@ -26,10 +26,11 @@ COLOURS = [
 
 
 @loader_of_subsets(
+    (60000, 784),
     """
     ``data`` (uint8, 28 × 28 pixels row by row), ``target`` (the digit), ``feature_names``
     (``pixel_row_column``), ``target_names``, ``frame``, ``DESCR``, ``filenames``.
-    """
+    """,
 )
 def load_mnist(parts: list[str], find: Find) -> Loaded:
     """Load MNIST: handwritten digits, 60000 + 10000 × 784, 10 classes."""
@@ -45,11 +46,12 @@ def load_mnist(parts: list[str], find: Find) -> Loaded:
 
 
 @loader_of_subsets(
+    (60000, 392),
     """
     ``data`` (uint8, the left 28 × 14 pixels row by row), ``target`` (the right ones),
     ``feature_names`` and ``target_names`` (``pixel_row_column``, as in the whole image),
     ``labels`` (the digits), ``frame``, ``DESCR``, ``filenames``.
-    """
+    """,
 )
 def load_mnist_halves(parts: list[str], find: Find) -> Loaded:
     """Load MNIST as two views: the left and the right half of each image, 392 pixels each."""
@@ -68,11 +70,12 @@ def load_mnist_halves(parts: list[str], find: Find) -> Loaded:
 
 
 @loader_of_subsets(
+    (50000, 3072),
     """
     ``data`` (uint8: red, green, blue, each 32 × 32 pixels row by row), ``target`` (the fine
     class), ``feature_names`` (``colour_row_column``), ``target_names`` (names of the
     classes), ``frame``, ``DESCR``, ``filenames``.
-    """
+    """,
 )
 def load_cifar100(parts: list[str], find: Find) -> Loaded:
     """Load CIFAR-100: colour images, 50000 + 10000 × 3072, 100 classes.

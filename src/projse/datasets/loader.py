@@ -47,6 +47,13 @@ Returns
 -------
 Bunch or (data, target)
 {returns}
+
+Examples
+--------
+>>> from projse.datasets import {name}
+>>> X, y = {name}(return_X_y=True)  # from the data home, or the network
+>>> X.shape
+{shape}
 """
 
 SUBSET = """\
@@ -84,7 +91,9 @@ class SubsetLoader(Protocol):
         """Load some rows of the data set."""
 
 
-def loader(returns: str = CLASSES) -> Callable[[Callable[[Find], Loaded]], Loader]:
+def loader(
+    shape: tuple[int, int], returns: str = CLASSES
+) -> Callable[[Callable[[Find], Loaded]], Loader]:
     """Make a loader of a function that reads one table; ``returns`` describes the bunch."""
 
     def decorate(read: Callable[[Find], Loaded]) -> Loader:
@@ -98,16 +107,19 @@ def loader(returns: str = CLASSES) -> Callable[[Callable[[Find], Loaded]], Loade
             loaded = read(_finder(data_home, download_if_missing))
             return hand_out(loaded, return_X_y, as_frame)
 
-        _introduce(load, read, "", returns)
+        _introduce(load, read, "", returns, shape)
         return load
 
     return decorate
 
 
 def loader_of_subsets(
-    returns: str = CLASSES,
+    shape: tuple[int, int], returns: str = CLASSES
 ) -> Callable[[Callable[[list[str], Find], Loaded]], SubsetLoader]:
-    """Make a loader of a function that reads parts ("train", "test"), which it is told."""
+    """Make a loader of a function that reads parts ("train", "test"), which it is told.
+
+    ``shape`` is that of the training rows.
+    """
 
     def decorate(read: Callable[[list[str], Find], Loaded]) -> SubsetLoader:
         def load(
@@ -121,7 +133,7 @@ def loader_of_subsets(
             loaded = read(parts_of(subset), _finder(data_home, download_if_missing))
             return hand_out(loaded, return_X_y, as_frame)
 
-        _introduce(load, read, SUBSET, returns)
+        _introduce(load, read, SUBSET, returns, shape)
         return load
 
     return decorate
@@ -131,7 +143,7 @@ def _finder(data_home: str | PathLike[str] | None, download_if_missing: bool) ->
     return lambda dataset, parts: locate(dataset, parts, data_home, download_if_missing)
 
 
-def _introduce(load: Any, read: Any, subset: str, returns: str) -> None:
+def _introduce(load: Any, read: Any, subset: str, returns: str, shape: tuple[int, int]) -> None:
     """Give a loader the name of the function that reads, and documentation."""
     # Not functools.wraps: the signature is that of the loader.
     for name in ("__module__", "__name__", "__qualname__"):
@@ -141,4 +153,6 @@ def _introduce(load: Any, read: Any, subset: str, returns: str) -> None:
             summary=cleandoc(read.__doc__),
             subset=subset,
             returns=indent(cleandoc(returns), " " * 4),
+            name=read.__name__,
+            shape=shape,
         )

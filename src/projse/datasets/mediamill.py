@@ -23,13 +23,13 @@ RETURNS = """
 """
 
 
-@loader_of_subsets(RETURNS)
+@loader_of_subsets((30993, 120), RETURNS)
 def load_mediamill(parts: list[str], find: Find) -> Loaded:
     """Load MediaMill: visual features and concepts, 30993 + 12914 × 120, 101 labels."""
     return _load(MEDIAMILL, parts, find)
 
 
-@loader_of_subsets(RETURNS)
+@loader_of_subsets((1500, 120), RETURNS)
 def load_mediamill_subset(parts: list[str], find: Find) -> Loaded:
     """Load a subset of MediaMill, chosen by others: 1500 + 500 × 120, 101 labels."""
     return _load(MEDIAMILL_SUBSET, parts, find)

@@ -14,19 +14,19 @@ from projse.datasets.table import Floats, Integers
 from projse.datasets.ucr import read_ucr
 
 
-@loader_of_subsets()
+@loader_of_subsets((7200, 46))
 def load_crop(parts: list[str], find: Find) -> Loaded:
     """Load Crop: time series of satellite images, 7200 + 16800 × 46, 24 classes."""
     return _load(CROP, parts, find)
 
 
-@loader_of_subsets()
+@loader_of_subsets((1800, 750))
 def load_thorax(parts: list[str], find: Find) -> Loaded:
     """Load NonInvasiveFetalECGThorax1: electrocardiograms, 1800 + 1965 × 750, 42 classes."""
     return _load(THORAX, parts, find)
 
 
-@loader_of_subsets()
+@loader_of_subsets((600, 512))
 def load_shapesall(parts: list[str], find: Find) -> Loaded:
     """Load ShapesAll: outlines of shapes, 600 + 600 × 512, 60 classes."""
     return _load(SHAPESALL, parts, find)

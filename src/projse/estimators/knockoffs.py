@@ -12,6 +12,7 @@ from typing import Any, Self
 from sklearn.base import BaseEstimator, clone
 
 from projse.estimators.discovery import DiscoveryFit, refuse_no_counts
+from projse.estimators.discovery_table import DiscoveryTableMixin
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.given_moments import load_given
 from projse.estimators.parameters import check_parameters
@@ -25,7 +26,7 @@ from projse.search.entrants import DISTANCES
 from projse.sources.rows import is_dask
 
 
-class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
+class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type: ignore[misc]
     """Find the variables that matter, given all others, at a bounded rate of false discoveries.
 
     Every candidate gets twins (knockoffs) with the same correlations to all others and no say in

@@ -19,4 +19,10 @@ PAPER: Mapping[str, Any] = MappingProxyType(
 )
 """``ProjSe(10, **PAPER)`` selects as the paper does, whatever the defaults are: no ridges, and
 conditioning on the picks only once the reference space is used up. Change a part of it with
-``ProjSe(10, **{**PAPER, "exhausted": "stop"})``."""
+``ProjSe(10, **{**PAPER, "exhausted": "stop"})``.
+
+>>> from projse import PAPER, ProjSe
+>>> ProjSe(10, **PAPER).get_params()["alpha"]
+0.0
+
+"""

@@ -45,6 +45,19 @@ class PermutationTest:
     n_permutations : int
     feature_names : tuple of str or None
         Names of the picks, where X or the groups have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from projse import ProjSe, permutation_test
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(60, 5))
+    >>> Y = X[:, [3]] + rng.normal(size=(60, 2))
+    >>> test = permutation_test(ProjSe(1), X, Y, n_permutations=99, random_state=0)
+    >>> test.selected.tolist(), test.pvalues.round(2).tolist()
+    ([3], [0.01])
+    >>> test.null_scores.shape
+    (99, 1)
     """
 
     selected: Array

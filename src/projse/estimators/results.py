@@ -12,13 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 from projse.estimators.frames import frame_kind, make_frame
 from projse.estimators.html_table import html_table
 from projse.exceptions import ProductsMissingError
+from projse.kernels.subspaces import WhitenedGram
 from projse.metrics.explained import added_r2
 from projse.moments.sums import Moments
 from projse.parameters import is_whole
+from projse.search.group_stand_ins import correlations_between, group_stand_ins
 from projse.search.picked import NEIGHBOURS, Picked, among_picks, may_stand_in
 from projse.search.stand_ins import nearest, partial_correlations, shares_kept
 from projse.search.task import Outcome
 from projse.sources.rows import Rows
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
@@ -67,6 +70,7 @@ class ResultsMixin(HtmlTableMixin):
     n_features_in_: int
     _view: str
     variable_names_: Any
+    variables_: Variables
     _feature_names: Any
     _picked: Picked | None = None
 
@@ -119,7 +123,8 @@ class ResultsMixin(HtmlTableMixin):
     def stand_ins(self, k: int = 3) -> list[StandIn]:
         """Return the variables left out that could stand in for each pick.
 
-        They are those closest to it given the other picks, by the squared partial correlation.
+        They are those closest to it given the other picks, by the squared partial correlation; of
+        variables of several columns, by the share of the pick's directions that they cover.
 
         Parameters
         ----------
@@ -164,10 +169,15 @@ class ResultsMixin(HtmlTableMixin):
         -------
         DataFrame
             Columns ``rank``, ``name``, ``score``, ``correlation``, ``margin``, ``pvalue``,
-            ``round``, and ``stand_ins`` where they are asked for.
+            ``round``; ``columns`` (as ``name; name; …``) where variables are groups of columns; and
+            ``stand_ins`` where they are asked for.
         """
         kind = frame_kind(self, output)
         columns: dict[str, Any] = self._columns_of_table()
+        if hasattr(self, "variables_"):
+            titles = self._feature_names() or [f"x{j}" for j in range(self.n_features_in_)]
+            own = [self.variables_.columns_of(v) for v in self.selected_]
+            columns["columns"] = ["; ".join(str(titles[j]) for j in one) for one in own]
         if stand_ins:
             found, _, _ = self._stand_ins(stand_ins)
             columns["stand_ins"] = ["; ".join(self._names_of(row[row >= 0])) for row in found]
@@ -212,11 +222,6 @@ class ResultsMixin(HtmlTableMixin):
     def _stand_ins(self, k: int) -> tuple[Array, Array, Array]:
         """Return stand-ins of each pick, how close they are, and what they keep."""
         picked = self._picked
-        if picked is not None and picked.grouped:
-            raise ValueError(
-                "stand_ins compares single columns, and variables of this fit are several (groups, "
-                "categories, dates, gaps or splines)."
-            )
         if picked is None or not picked.knows_neighbours:
             if not len(self.selected_):
                 return np.empty((0, k), dtype=np.intp), np.empty((0, k)), np.empty((0, k))
@@ -225,6 +230,8 @@ class ResultsMixin(HtmlTableMixin):
                 f"no need to sum. {_REMEDY}"
             )
         gram = picked.gram(getattr(self, "moments_", None))
+        if isinstance(gram, WhitenedGram):
+            return group_stand_ins(gram, picked.plan, self.selected_, k)
         places = picked.places
         rows = gram.x_rows(places)
         exclude = picked.plan.exclude
@@ -252,19 +259,20 @@ class ResultsMixin(HtmlTableMixin):
         """
         check_is_fitted(self, "selected_")
         picked = self._picked
-        if n_stand_ins and not (picked is not None and picked.grouped):
+        others = np.empty(0, dtype=np.intp)
+        if n_stand_ins:
             found, _, _ = self._stand_ins(n_stand_ins)
             others = np.array([j for j in dict.fromkeys(found.ravel().tolist()) if j >= 0], int)
-        else:
-            others = np.empty(0, dtype=np.intp)
-            if picked is None or not picked.knows_neighbours:
-                if picked is None or picked.products is None:
-                    picked = self._products()  # which says what is missing
-                assert picked.products is not None
-                return among_picks(picked.products.xx, picked.pick_of), others
+        elif picked is None or not picked.knows_neighbours:
+            if picked is None or picked.products is None:
+                picked = self._products()  # which says what is missing
+            assert picked.products is not None
+            return among_picks(picked.products.xx, picked.pick_of), others
         assert picked is not None
         gram = picked.gram(getattr(self, "moments_", None))
         columns = np.concatenate([self.selected_, others])
+        if isinstance(gram, WhitenedGram):
+            return correlations_between(gram, self.selected_, columns), self._names_of(others)
         if picked.columns is not None:
             columns = np.searchsorted(picked.columns, columns)
         return gram.x_rows(picked.places, columns), self._names_of(others)

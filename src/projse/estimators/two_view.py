@@ -20,6 +20,7 @@ from projse.estimators.correlation_curves import correlation_grid, correlation_p
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
+from projse.estimators.two_view_table import TwoViewTableMixin
 from projse.metrics.canonical_blocks import CanonicalBlocks
 from projse.moments.align import with_same_levels
 from projse.moments.combine import check_covariates
@@ -50,7 +51,7 @@ _SHARED = (
 )
 
 
-class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Select variables of X that explain Y, and variables of Y that explain X.
 
     Both selections come from one set of moments, so the rows are read once. By default they begin

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
-from projse.reports.variables import variable_of_column
+from projse.reports.variables import dropped_variables, variable_of_column
 
 Array = NDArray[Any]
 
@@ -81,6 +81,9 @@ def checks(
         _constant(selector, moments, names),
         _copies(selector, moments, names),
     ]
+    identifiers = _identifiers(selector, moments, names)
+    if identifiers is not None:
+        found.append(identifiers)
     if len(selector.selected_):
         found = [
             *_order(selector, names),
@@ -235,10 +238,27 @@ def _constant(selector: Any, moments: Moments | None, names: Sequence[str]) -> C
         return Check("unknown", title, "Not looked at: the fit kept no moments.")
     changing = squared_norms(moments, "X", center=True) > 0
     constant = np.setdiff1d(np.arange(len(names)), variable_of_column(selector, moments)[changing])
+    constant = np.setdiff1d(constant, dropped_variables(selector, moments))
     if not constant.size:
         return Check("fine", title, "No candidate is constant.")
     text = f"{_count(constant.size, 'candidate')} without any change: there is nothing to explain."
     return _concerning("look", title, text, constant, names)
+
+
+def _identifiers(selector: Any, moments: Moments | None, names: Sequence[str]) -> Check | None:
+    """Name columns of labels that were left out; nothing where labels were not looked at."""
+    if moments is None or moments.x_variables is None:
+        return None
+    found = dropped_variables(selector, moments)
+    title = "Identifiers"
+    if not found.size:
+        return Check("fine", title, "No column of labels looks like an identifier.")
+    text = (
+        f"{_count(found.size, 'candidate')} with a label of its own in every row, or nearly. An "
+        "identifier tells nothing about other rows, and is never picked. If it is a number in "
+        "quotes, or has levels that belong together, mend that first."
+    )
+    return _concerning("look", title, text, found, names)
 
 
 def _copies(selector: Any, moments: Moments | None, names: Sequence[str]) -> Check:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
@@ -82,7 +83,11 @@ def in_python(**estimators: Any) -> str:
     """Return what makes the estimators, with the parameters that are not defaults."""
     given = {name: value for name, value in estimators.items() if value is not None}
     lines = [f"{name} = {value.__repr__(N_CHAR_MAX=20_000)}" for name, value in given.items()]
-    return "\n".join(lines)
+    kinds = set()
+    for value in given.values():
+        within = value.get_params(deep=False).values()
+        kinds |= {type(one).__name__ for one in (value, *within) if isinstance(one, BaseEstimator)}
+    return "\n".join([f"from projse import {', '.join(sorted(kinds))}", "", *lines])
 
 
 def versions() -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.frequencies import wilson_interval
 from projse.estimators.permutation import PermutationTest
 from projse.estimators.results import output_names
 from projse.exceptions import ProductsMissingError
@@ -32,6 +33,9 @@ STAND_INS = 3
 
 STAND_INS_FLOPS = 2e10
 """Each pick is left out in turn; where that takes more than about half a minute, none are shown."""
+
+WHITENING_FLOPS = 1e5
+"""What it takes to whiten a variable of several columns, in the time of flops."""
 
 EXPLAINED_CELLS = 100_000
 """Picks times outputs of the map; of more, the outputs that are explained best."""
@@ -116,10 +120,13 @@ def _summary(
         kind = "one view"
     elif moments is not None and moments.classes is not None:
         kind = "classes"
+    n_columns = None if moments is None else int(moments.n_references)
+    given = None if moments is None else (moments.encoding or {}).get("y")  # of a table
     return {
         "n_picks": len(selector.selected_),
         "n_candidates": n_candidates,
-        "n_outputs": None if moments is None else int(moments.n_references),
+        "n_outputs": n_columns if given is None else len(given["names"]),
+        "n_output_columns": n_columns,
         "n_rows": None if moments is None else int(moments.n_samples),
         "kind": kind,
         "rank": int(selector.reference_rank_),
@@ -218,14 +225,12 @@ def _explained(selector: Any, moments: Any) -> dict[str, Any] | None:
 
 def _stand_ins(selector: Any) -> tuple[list[list[dict[str, Any]]] | None, list[str]]:
     """Return variables left out that are closest to each pick, or why they are not shown."""
+    k, n, rank = len(selector.selected_), len(selector.variable_names_), selector.reference_rank_
+    flops = float(k) ** 2 * (n + 16 * k) + k * float(rank) ** 3
     picked = selector._picked
     if picked is not None and picked.grouped:
-        return None, [
-            "Stand-ins are not shown: they are single columns for single columns, and "
-            "variables of this fit are several (groups, categories, dates, gaps)."
-        ]
-    k, n, rank = len(selector.selected_), selector.n_features_in_, selector.reference_rank_
-    if float(k) ** 2 * (n + 16 * k) + k * float(rank) ** 3 > STAND_INS_FLOPS:
+        flops += k * float(n) * WHITENING_FLOPS
+    if flops > STAND_INS_FLOPS:
         text = f"Stand-ins of {k} picks among {n:,} candidates would take minutes; "
         return None, [text + "selector.stand_ins() finds them."]
     try:
@@ -296,16 +301,6 @@ def _frequencies(stability: Any, selector: Any, names: list[str]) -> dict[str, A
             for j, below, above in zip(order, low, high, strict=True)
         ],
     }
-
-
-def wilson_interval(shares: Array, n: int, confidence: float) -> tuple[Array, Array]:
-    """Return Wilson's interval of shares of n draws."""
-    from scipy.special import ndtri
-
-    z = float(ndtri(0.5 + confidence / 2))
-    centre = (shares + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(shares * (1 - shares) / n + z**2 / (4 * n**2))
-    return np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1)
 
 
 def _data(selector: Any, moments: Any) -> dict[str, Any]:

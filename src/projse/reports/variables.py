@@ -23,6 +23,15 @@ def variable_of_column(selector: Any, moments: Moments) -> Array:
     return of_column if grouped is None else grouped.of_column[of_column]
 
 
+def dropped_variables(selector: Any, moments: Moments) -> Array:
+    """Return the variables that looked like identifiers and were left out, all columns of them."""
+    if moments.x_variables is None:
+        return np.empty(0, dtype=np.intp)
+    of_column = variable_of_column(selector, moments)
+    left_out = np.array([column.kind == "dropped" for column in moments.x_variables.columns])
+    return np.setdiff1d(of_column[left_out], of_column[~left_out])
+
+
 def columns_of_picks(selector: Any, moments: Moments | None) -> list[dict[str, Any]]:
     """Return the columns of each pick, the first few by name; nothing where each is a column."""
     k = len(selector.selected_)

@@ -140,6 +140,12 @@ class VariableSearch:
             rows = own.T @ self.layout.apply(rows)
         return rows
 
+    def opening_scores(self) -> Array:
+        """Scores of all variables in the space as it was opened; 0 where rounding explains them."""
+        totals = self._totals(self.R)
+        scores: Array = np.where(totals > self.floor, self._scores(totals, _Deflated(self)), 0.0)
+        return np.maximum(scores, 0.0)
+
     def _totals(self, R: Array) -> Array:
         return self._by_variable(np.einsum("ij,ij->j", R, R))
 

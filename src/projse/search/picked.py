@@ -7,23 +7,27 @@ where they cost next to nothing; else they are not there, and no fit is slower f
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import block_diag
 
+from projse.kernels.combined_references import combined_references
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.kept_rows import KeptRows
 from projse.kernels.linear_gram import LinearGram, gram_of
 from projse.kernels.routes import KernelSpec, Route, from_moments
+from projse.kernels.subspaces import WhitenedGram
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import products_among
 from projse.moments.sums import Moments
 from projse.moments.views import restricted
 from projse.search.rounds import Plan, Selection
 from projse.search.stand_ins import nearest, partial_correlations
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 Part = tuple[Array, Array | None]
@@ -74,8 +78,10 @@ class Picked:
         Of the outputs, where they have names.
     one_view : bool
         Whether the outputs are the candidates.
-    grouped : bool
-        Whether candidates are variables of several columns.
+    variables : Variables or None
+        Of the columns, where candidates are variables of several; None: each is one.
+    bases : mapping of int to ndarray
+        Combinations of those columns that count, of some variables.
     n_sketched : int
         Outputs of which only the leading directions are known; 0 where all is known of them.
     """
@@ -91,8 +97,14 @@ class Picked:
     has_products: bool = False
     output_names: tuple[str, ...] | None = None
     one_view: bool = False
-    grouped: bool = False
+    variables: Variables | None = None
+    bases: Mapping[int, Array] = field(default_factory=dict)
     n_sketched: int = 0
+
+    @property
+    def grouped(self) -> bool:
+        """Whether candidates are variables of several columns."""
+        return self.variables is not None
 
     @property
     def knows_neighbours(self) -> bool:
@@ -103,6 +115,9 @@ class Picked:
         """Make the kernel matrices again, with the rows of ``K_XX`` of the picks."""
         moments = handed_on if self.moments is None else self.moments
         assert moments is not None
+        if self.variables is not None:
+            gram = from_moments(combined_references(moments), self.spec, whole_reference=True)
+            return WhitenedGram(gram, self.variables, self.bases, one_view=self.plan.one_view)
         if self.plan.spectrum is not None and moments.yy is None:
             moments = replace(moments, yy=np.eye(len(self.plan.spectrum)))
         gram = from_moments(moments, self.spec, whole_reference=self.plan.needs_factor)
@@ -121,16 +136,20 @@ def gather(
     selection: Selection,
     plan: Plan,
     spec: KernelSpec,
-    parts: list[Part] | None = None,
+    variables: Variables | None = None,
+    bases: Mapping[int, Array] | None = None,
 ) -> Picked:
     """Keep what may be asked for later of a selection that was made along a route.
 
-    ``parts`` are those of each pick, where candidates are variables of several columns.
+    ``variables`` and ``bases`` are those of a search of variables of several columns.
     """
     n_picks = len(selection.indices)
     indices = np.array(selection.indices, dtype=np.intp)
     pick_of = np.arange(n_picks)
-    if parts is not None:
+    bases = {} if bases is None else bases
+    parts = None
+    if variables is not None:
+        parts = [(variables.columns_of(v), bases.get(v)) for v in selection.indices]
         indices = np.concatenate([np.empty(0, dtype=np.intp), *(columns for columns, _ in parts)])
         pick_of = np.repeat(pick_of, [_width(part) for part in parts])
     products = _products(route, selection, indices, spec)
@@ -142,15 +161,18 @@ def gather(
         indices=indices,
         pick_of=pick_of,
         products=products,
-        grouped=parts is not None,
+        variables=variables,
+        bases=bases,
         n_sketched=route.n_sketched,
     )
     behind = route.behind
-    if behind is None or not n_picks or picked.grouped:
-        return picked  # stand-ins are single columns for single columns
+    if behind is None or not n_picks:
+        return picked
     handed_on = route.moments is behind
     if handed_on and behind.xx is not None:
         return replace(picked, has_products=True)
+    if picked.grouped:
+        return picked  # whose neighbours would be found among all products only
     x_rows = _rows(route, selection, indices)
     if x_rows is None:
         return picked

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -107,7 +107,7 @@ def shares_kept(gram: FeatureGram, plan: Plan, picks: Array, candidates: Array) 
     space = ReferenceSpace(gram, plan, gram.alive.copy())
     if space.largest is None and len(picks) > 1:
         space.open()
-    for s, given_others in _all_but_one(space, own, np.arange(len(picks))):
+    for s, given_others in all_but_one(space, list(own[:, None]), np.arange(len(picks))):
         deflation, _ = given_others.open()
         scores = deflation.opening_scores()
         if scores[own[s]] > 0:
@@ -116,10 +116,13 @@ def shares_kept(gram: FeatureGram, plan: Plan, picks: Array, candidates: Array) 
     return kept
 
 
-def _all_but_one(
-    space: ReferenceSpace, picks: Array, left: Array
+def all_but_one(
+    space: ReferenceSpace, picks: Sequence[Array], left: Array
 ) -> Iterator[tuple[int, ReferenceSpace]]:
-    """Yield each pick of those left, with the space once all others are taken out of it."""
+    """Yield each pick of those left, with the space once all others are taken out of it.
+
+    ``picks`` are the columns of each.
+    """
     if len(left) == 1:
         yield int(left[0]), space
         return
@@ -127,8 +130,8 @@ def _all_but_one(
     for part, rest in ((left[:half], left[half:]), (left[half:], left[:half])):
         if part.size:
             branch = space.copy()
-            branch.condition_from_the_start(picks[rest])
-            yield from _all_but_one(branch, picks, part)
+            branch.condition_from_the_start(np.concatenate([picks[i] for i in rest]))
+            yield from all_but_one(branch, picks, part)
 
 
 def _factor(own: Array, vanishing: float) -> Array | None:

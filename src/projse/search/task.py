@@ -40,7 +40,7 @@ from projse.parameters import plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW, SMALLEST_IN_TWO_VIEWS
 from projse.search.doubts import doubts
 from projse.search.named_variables import NamedVariables, refuse_kernel
-from projse.search.picked import Part, Picked, gather
+from projse.search.picked import Picked, gather
 from projse.search.products import ProductsNeeded, reference_columns
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import degrees_of_freedom
@@ -346,7 +346,7 @@ class Task:
         few = _few_rows(selection, gram)
         picked = None
         if keep:
-            picked = gather(route, selection, plan, self.spec, self._parts_of(selection))
+            picked = gather(route, selection, plan, self.spec, *self._several)
         return Outcome(selection, plan, route.moments, doubts, n_rows, few, self.variables, picked)
 
     def on_moments(
@@ -414,16 +414,13 @@ class Task:
             self._refuse_silence(selection)
         doubts = self._doubts(selection, moments.n_samples)
         few = _few_rows(selection, gram)
-        picked = (
-            gather(route, selection, plan, self.spec, self._parts_of(selection)) if keep else None
-        )
+        picked = gather(route, selection, plan, self.spec, *self._several) if keep else None
         return Outcome(selection, plan, handed_on, doubts, n_rows, few, self.variables, picked)
 
-    def _parts_of(self, selection: Selection) -> list[Part] | None:
-        """Return the columns of each pick, and what makes its space of them; None: one column."""
-        if self.parts is None or not self.is_grouped:
-            return None
-        return [(self.parts.columns_of(v), self.bases.get(v)) for v in selection.indices]
+    @property
+    def _several(self) -> tuple[Variables | None, Mapping[int, Array]]:
+        """Variables of several columns, and what makes their spaces; None: each is one column."""
+        return (self.parts, self.bases) if self.is_grouped else (None, {})
 
     def _doubts(self, selection: Selection, n_rows: int) -> tuple[str, ...]:
         linear, center = self.spec.is_linear, self.spec.center

@@ -187,6 +187,7 @@ function drawFrequencies(items, threshold, width) {
         x: "frequency", y: (d, i) => i, fill: (d) => (d.picked ? ACCENT : "var(--bar-quiet)"), rx: 2, tip: tipStyle,
         title: (d) => `${shortened(d.name)}\n${percent(d.frequency)} of the resamples\nbetween ${percent(d.low)} and ${percent(d.high)}\n${d.picked ? "picked" : "not picked"}`,
       }),
+      Plot.link(items, {x1: "low", x2: "high", y1: (d, i) => i, y2: (d, i) => i, stroke: "var(--surface)", strokeWidth: 5}),
       Plot.link(items, {x1: "low", x2: "high", y1: (d, i) => i, y2: (d, i) => i, stroke: INK, strokeWidth: 1.5}),
       Plot.ruleX([threshold], {stroke: SECOND, strokeDasharray: "4 3", strokeWidth: 1.5}),
     ],

@@ -19,7 +19,7 @@ function summarySection(data) {
   const tiles = [
     tile(counted.format(s.n_picks), `picked of ${counted.format(s.n_candidates)} candidates`),
     s.n_rows !== null && tile(counted.format(s.n_rows), "rows"),
-    s.n_outputs !== null && s.kind !== "one view" && tile(counted.format(s.n_outputs), `${s.kind}, of rank ${counted.format(s.rank)}`),
+    s.n_outputs !== null && s.kind !== "one view" && tile(counted.format(s.n_outputs), `${s.kind}${s.n_output_columns === s.n_outputs ? "" : ` in ${plural(s.n_output_columns, "column")}`}, of rank ${counted.format(s.rank)}`),
     s.explained !== null && tile(percent(s.explained), `of ${s.kind === "one view" ? "the other variables" : "the outputs"} explained, on average`),
     data.stability && tile(decimal(data.stability.index, 2), "stability (1: always the same set)", "#stability"),
     tile(String(looks), looks === 1 ? "check is worth a look" : "checks are worth a look", "#checks"),
@@ -186,7 +186,7 @@ function stabilitySection({stability: s}) {
   if (!s) return null;
   const items = s.frequencies.slice(0, 30);
   const rows = s.frequencies.map((d) => element("tr", {}, element("th", {scope: "row"}, nameNode(d.name)), element("td", {class: "number"}, percent(d.frequency)), element("td", {class: "number"}, `${percent(d.low)} to ${percent(d.high)}`), element("td", {class: "number"}, d.picked ? "yes" : "no")));
-  const falses = s.expected_false === null || s.expected_false >= s.n_stable ? "" : ` At most about ${decimal(s.expected_false, 1)} of the stable ones are expected to be unrelated.`;
+  const falses = s.expected_false === null || s.expected_false >= s.n_stable / 2 ? "" : ` At most about ${decimal(s.expected_false, 1)} of the stable ones are expected to be unrelated.`;
   return section("stability", "How stable",
     element("div", {class: "card"}, figure(`Stability ${decimal(s.index, 2)}, between ${decimal(s.interval[0], 2)} and ${decimal(s.interval[1], 2)}`,
       `The selection was repeated on ${plural(s.n_resamples, "resample")} of the rows. 1 means the same set each time, 0 as good as random. ${plural(s.n_stable, "variable")} came back in at least ${percent(s.threshold)} of them (dashed line).${falses}`,
