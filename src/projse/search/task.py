@@ -207,7 +207,8 @@ class Task:
             )
         counted = float(rows_that_count(sum_weights, n_rows))
         dimension = counted - int(self.spec.center) - n_conditioned
-        plan = replace(plan, n_rows=counted, dimension=dimension)
+        room = n_rows - int(self.spec.center) - n_conditioned if self.spec.is_linear else np.inf
+        plan = replace(plan, n_rows=counted, dimension=dimension, room=room)
         if plan.one_view:
             plan = replace(plan, largest_ridge=LARGEST_IN_ONE_VIEW)
         degrees = float("nan")
