@@ -211,7 +211,7 @@ class Problem:
 
     def spectrum(self, n_deflated):
         """Eigenvalues of H in what is left of the reference space, the largest first."""
-        kept, block = self.references()
+        kept, _ = self.references()
         if self.alpha == 0:
             return [arb(1)] * (len(kept) - n_deflated)
         assert not n_deflated, "with a ridge, conditioning comes after every pick"

@@ -83,8 +83,8 @@ class Form:
 
     def definition(self, X, Y, k, labels):
         p = {"alpha": 1.0, "redundancy": None, "round_size": 1, **self.parameters}
-        names = ("kernel", "degree", "coef0", "gamma")
-        kernel = Kernel(*(p.get(n, d) for n, d in zip(names, ("linear", 3, 0.0, "mean_distance"))))
+        kernel = Kernel(p.get("kernel", "linear"), p.get("degree", 3), p.get("coef0", 0.0))
+        kernel.gamma = p.get("gamma", "mean_distance")
         groups = None
         if self.grouped:
             groups = [
