@@ -49,10 +49,10 @@ def _table(X, Y):
     return pa.table(dict(zip(NAMES, [*X.T.copy(), *Y.T.copy()], strict=True)))
 
 
-def _file(write, name, **options):
+def _file(write, name, **parameters):
     def way(s, X, Y, folder):
         write(_table(X, Y), folder / name)
-        return quietly(s.fit_source, folder / name, targets="y*", **options)
+        return quietly(s.set_params(**parameters).fit_source, folder / name, targets="y*")
 
     return way
 
