@@ -110,7 +110,13 @@ WAYS |= {
 }
 
 
-@pytest.mark.parametrize(("form", "grouped"), CELLS)
+OPPOSITE = [CELLS[0], CELLS[-1]]
+SOME_CELLS = [
+    pytest.param(*cell, marks=() if cell in OPPOSITE else pytest.mark.slow) for cell in CELLS
+]
+
+
+@pytest.mark.parametrize(("form", "grouped"), SOME_CELLS)
 @pytest.mark.parametrize("way", WAYS)
 def test_every_way_gives_the_same(way, form, grouped, seed, tmp_path):
     X, Y = rows(seed)
@@ -119,7 +125,7 @@ def test_every_way_gives_the_same(way, form, grouped, seed, tmp_path):
     same(WAYS[way](selector(form, grouped), X, Y, tmp_path), reference, SCORES)
 
 
-@pytest.mark.parametrize(("form", "grouped"), CELLS)
+@pytest.mark.parametrize(("form", "grouped"), SOME_CELLS)
 @pytest.mark.parametrize("threads", [1, 2, 4])
 def test_threads_of_blas(threads, form, grouped, seed):
     X, Y = rows(seed)
@@ -128,6 +134,7 @@ def test_threads_of_blas(threads, form, grouped, seed):
         same(selector(form, grouped).fit(X, Y), reference, SCORES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "grouped"), CELLS)
 @pytest.mark.parametrize("way", [way for way in WAYS if "CSV" not in way])
 def test_float32_to_its_bound(way, form, grouped, seed, tmp_path):

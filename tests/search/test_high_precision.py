@@ -21,100 +21,92 @@ from variants import slow
 
 pytestmark = arbitrary_picks  # degenerate data are what these tests are about
 
-PER_FORM = 2
-"""Problems a form, family and seed."""
-
 
 def bound(form, Y, gram):
     """How far a score may be off, as docs/numbers.md states it, where nothing was taken out."""
-    if FORMS.get(form) is None or FORMS[form].parameters.get("alpha", 1.0) > 0:
-        return 256 * EPS
-    return 256 * EPS * condition_number(Y) ** (2 if gram else 1)
+    if form in FORMS and FORMS[form].parameters.get("alpha", 1.0) == 0:
+        return 256 * EPS + 4 * EPS * condition_number(Y) ** (2 if gram else 1)
+    return 256 * EPS
 
 
 def compare(selector, want, tolerance, label):
     """Picks are equal where scores differ by more than the bound, and scores to the bound."""
     n = min(len(selector.selected_), len(want.picks))
-    left = np.minimum.accumulate(want.left[:n])
-    allowed = tolerance / left
+    allowed = tolerance / np.minimum.accumulate(want.left[:n])
     context = f"{label}: {selector.selected_} {selector.scores_}, want {want.picks} {want.scores}"
+    assert allowed[0] < 1e-2, f"nothing to compare; {context}"
     for i in range(n):
+        if allowed[i] > 1e-2:
+            return  # candidates have all but vanished: from here on the bound says nothing
         board, got = want.boards[i], int(selector.selected_[i])
         assert got in board, context
         if got != want.picks[i]:
             assert max(board.values()) - board[got] <= 2 * allowed[i], context
-            return False
+            return  # each took its own of two that are within rounding
         assert abs(selector.scores_[i] - want.scores[i]) <= allowed[i], context
     rest = max([*selector.scores_[n:], *want.scores[n:]], default=0.0)
-    assert rest <= allowed.max(initial=tolerance), context
-    return True
+    assert rest <= allowed[-1], context
 
 
 def run(form_name, family, draw, rng, folder, routes, n_picks=8):
-    """Compare a form on all routes, for a few problems; return how many went to the end."""
-    form, equal, total = {**FORMS, **KERNEL_FORMS}[form_name], 0, 0
-    for _ in range(PER_FORM):
-        X, Y = draw(rng)
-        labels = labels_of(rng, X.shape[1])
-        k = min(n_picks, len(set(labels)) if form.grouped else X.shape[1])
-        want = form.definition(X, Y, k, labels)
-        for name in routes:
-            selector = form.selector(k, labels)
-            {**QR, **GRAM}[name](selector, X, Y, folder)
-            # Rows in memory go by QR only where their Gram matrix would hide directions.
-            tolerance = bound(form_name, Y, gram=name != "qr" and condition_number(Y) < 1e7)
-            if family == "far means" and "batches" in name:
-                tolerance += 4 * EPS * 1e9  # means are stored in 64 bits, and batches merge by them
-            label = f"{form_name}, {family}, {name}"
-            equal += compare(selector, want, tolerance, label)
-            total += 1
-    return equal, total
+    """Compare a form on some routes."""
+    form = {**FORMS, **KERNEL_FORMS}[form_name]
+    X, Y = draw(rng)
+    labels = labels_of(rng, X.shape[1])
+    k = min(n_picks, len(set(labels)) if form.grouped else X.shape[1])
+    want = form.definition(X, Y, k, labels)
+    for name in routes:
+        selector = form.selector(k, labels)
+        {**QR, **GRAM}[name](selector, X, Y, folder)
+        # Rows in memory go by QR only where their Gram matrix would hide directions.
+        tolerance = bound(form_name, Y, gram=name != "qr" and condition_number(Y) < 1e7)
+        if family == "far means" and "batches" in name:
+            tolerance += 4 * EPS * 1e9  # means are stored in 64 bits, and batches merge by them
+        compare(selector, want, tolerance, f"{form_name}, {family}, {name}")
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize(
+    "family", ["near copies", *slow(*(name for name in FAMILIES if name != "near copies"))]
+)
 @pytest.mark.parametrize("form", FORMS)
 def test_every_form_equals_fifty_digits(form, family, seed, tmp_path):
     rng = np.random.default_rng([seed, *map(ord, form + family)])
-    routes = ["auto", "qr", *rng.choice(list(GRAM), 2, replace=False)]
+    routes = ["auto", "qr", str(rng.choice(list(GRAM)))]
     n_picks = 6 if family == "few rows" else 8
-    equal, total = run(form, family, FAMILIES[family], rng, tmp_path, routes, n_picks)
-    assert equal >= 0.75 * total
+    run(form, family, FAMILIES[family], rng, tmp_path, routes, n_picks)
 
 
-@pytest.mark.parametrize("family", ["plain", "far scales", *slow("far means", "near copies")])
+@pytest.mark.parametrize("family", slow("plain", "far scales", "far means", "near copies"))
 @pytest.mark.parametrize("form", KERNEL_FORMS)
 def test_every_kernel_equals_fifty_digits(form, family, seed, tmp_path):
     rng = np.random.default_rng([seed, *map(ord, form + family)])
     routes = ["auto", str(rng.choice(list(GRAM)))]
-    equal, total = run(form, family, FAMILIES[family], rng, tmp_path, routes)
-    assert equal >= 0.75 * total
+    run(form, family, FAMILIES[family], rng, tmp_path, routes)
 
 
 UNLIKE = ["rounds of two"]
 """With a ridge, the second pick of a round scores κ⁻², far below rounding."""
 
 
-@pytest.mark.parametrize("family", CONDITIONED)
+@pytest.mark.parametrize("family", [*slow(*list(CONDITIONED)[:-1]), "condition 1e+12"])
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in UNLIKE])
 def test_ill_conditioned_references_by_qr(form, family, seed, tmp_path):
     rng = np.random.default_rng([seed, *map(ord, form + family)])
-    equal, total = run(form, family, CONDITIONED[family], rng, tmp_path, ["auto", "qr"])
-    assert equal >= 0.75 * total
+    run(form, family, CONDITIONED[family], rng, tmp_path, ["auto", "qr"])
 
 
-@pytest.mark.parametrize("family", [name for name in CONDITIONED if int(name[-2:]) <= 6])
+@pytest.mark.parametrize("family", [*slow("condition 1e+02", "condition 1e+04"), "condition 1e+06"])
 @pytest.mark.parametrize("form", FORMS)
 def test_ill_conditioned_references_by_their_gram_matrix(form, family, seed, tmp_path):
     rng = np.random.default_rng([seed, *map(ord, form + family)])
-    routes = list(rng.choice(list(GRAM), 2, replace=False))
-    equal, total = run(form, family, CONDITIONED[family], rng, tmp_path, routes)
-    assert equal >= 0.75 * total
+    routes = [str(rng.choice(list(GRAM)))]
+    run(form, family, CONDITIONED[family], rng, tmp_path, routes)
 
 
 @pytest.mark.parametrize("after", [0, *slow(1)])
 @pytest.mark.parametrize("gap", [1e-9, 1e-11])
 @pytest.mark.parametrize(
-    "form", ["paper, residual", "default", *slow("one by one", "soft", "groups, default")]
+    "form", ["paper, residual", *slow("default", "one by one", "soft", "groups, default")]
 )
 def test_near_ties_fall_by_the_rule(form, gap, after, seed, tmp_path):
     rng = np.random.default_rng([seed, after])
