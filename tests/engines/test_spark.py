@@ -20,6 +20,8 @@ from patients import TARGETS as PATIENT_TARGETS
 from patients import patients
 from planted import PICKS, planted, planted_labels
 from rare_rows import problem
+from same_rows import CELLS, P, rows, selector
+from same_rows import NAMES as SAME_NAMES
 from sklearn.base import clone
 from variants import slow
 
@@ -671,3 +673,15 @@ def test_discoveries_are_those_of_memory(spark, seed):
     assert_array_equal(there.selected_, here.selected_)
     assert set(here.selected_) >= set(PICKS)
     assert_allclose(there.statistics_, here.statistics_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("form", "grouped"), CELLS)
+@pytest.mark.parametrize("n_partitions", [1, 5])
+def test_the_same_rows_give_the_same(spark, n_partitions, form, grouped, seed):
+    X, Y = rows(seed)
+    reference = selector(form, grouped).fit(X, Y)
+    frame = pd.DataFrame(np.hstack([X, Y]), columns=SAME_NAMES)
+    df = spark.createDataFrame(frame).repartition(n_partitions)
+    made = selector(form, grouped)
+    quietly(made.fit_spark, df, features=SAME_NAMES[:P], targets=SAME_NAMES[P:])
+    same(made, reference)

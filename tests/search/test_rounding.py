@@ -196,3 +196,31 @@ def test_rbf_tells_copies_whatever_their_norm(seed, scale, center_kernel, mean, 
         selector = paper_form(30, kernel="rbf", exhausted="stop", **parameters)
         got = fit(selector, X, None if views == 1 else X[:, :5])
         assert len(set(got.selected_ % 12)) == len(got.selected_)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("round_size", [1, 2, None])
+@pytest.mark.parametrize("center", [True, False])
+def test_picks_that_fill_the_rows_leave_ties_not_rounding(center, round_size, grouped, seed):
+    """What is left of the references is all that is left: every score is 1, the index decides."""
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        m, p, q = int(rng.integers(6, 14)), int(rng.integers(14, 30)), int(rng.integers(1, 5))
+        X, Y, order = rng.normal(size=(m, p)), rng.normal(size=(m, q)), rng.permutation(m)
+        groups = (np.arange(p) // 2).tolist() if grouped else None
+        k = m + 3 if not grouped else p // 2
+        one, other = (
+            fit(
+                paper_form(
+                    min(k, p),
+                    exhausted="residual",
+                    round_size=round_size,
+                    center=center,
+                    groups=groups,
+                ),
+                X[rows],
+                Y[rows],
+            )
+            for rows in (slice(None), order)
+        )
+        assert one.selected_.tolist() == other.selected_.tolist()

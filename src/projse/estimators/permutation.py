@@ -81,6 +81,11 @@ class PermutationTest:
             lines.append(
                 f"{t:>4}  {name:<{width}}  {score:.4f}  {p:.{digits}f}   {error:.{digits}f}"
             )
+        if len(names) > 1:
+            lines.append(
+                "Only the first p-value is exact: later picks are compared with data in which "
+                "nothing is related."
+            )
         return "\n".join(lines)
 
 

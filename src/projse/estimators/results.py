@@ -171,6 +171,12 @@ class ResultsMixin(HtmlTableMixin):
             Columns ``rank``, ``name``, ``score``, ``correlation``, ``margin``, ``pvalue``,
             ``round``; ``columns`` (as ``name; name; …``) where variables are groups of columns; and
             ``stand_ins`` where they are asked for.
+
+        Notes
+        -----
+        ``pvalue`` is meant for rows that are independent of each other and without extreme values;
+        it is NaN where it has no meaning. How far it holds otherwise was simulated: see the page
+        "Do the numbers hold what they say?" of the guide.
         """
         kind = frame_kind(self, output)
         columns: dict[str, Any] = self._columns_of_table()

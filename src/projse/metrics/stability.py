@@ -12,6 +12,9 @@ from projse.parameters import is_number
 
 Array = NDArray[Any]
 
+FEW_RESAMPLES = 30
+"""With fewer, the interval of the index is too narrow: it is asymptotic in their number."""
+
 
 @overload
 def nogueira_stability(Z: Any, confidence: None = None) -> float: ...

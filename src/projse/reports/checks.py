@@ -157,7 +157,10 @@ def _chance(selector: Any, names: Sequence[str]) -> Check:
         return Check("unknown", title, text)
     weak = pvalues > level
     if not weak.any():
-        text = f"All p-values are at most {level:g}: chance alone would hardly explain as much."
+        text = (
+            f"All p-values are at most {level:g}: chance alone would hardly explain as much. This "
+            "holds for rows that are independent of each other and without extreme values."
+        )
         return Check("fine", title, text)
     text = (
         f"{_picks(weak.sum())} may be chance: the best of as many unrelated variables would be "

@@ -69,6 +69,9 @@ class VariableSearch:
         if self.is_whitened:
             self.layout = whitened_again(conditioning, self.gram.map)
             R, rounding = self.layout.apply(R), self.layout.squares(rounding)
+        if self.space.is_full:  # all columns lie in it wholly
+            lengths = np.linalg.norm(R, axis=0)
+            R = R / np.where(lengths > 0, lengths, 1.0)
         self.R = R
         self.floor = self._by_variable(rounding)
         self.floor += deflation.relative_floor * self._totals(R)

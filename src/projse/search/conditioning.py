@@ -111,6 +111,10 @@ class Conditioning:
         with np.errstate(divide="ignore"):
             self.scale = np.where(self.vanished, 0.0, 1 / np.sqrt(self.norms))
 
+    def fit_lengths(self, squares: Array) -> None:
+        """Normalise candidates by squared lengths, of what is 1 but for the rounding of norms."""
+        self.scale /= np.sqrt(np.where(squares > 0, squares, 1.0))
+
     def reference(self) -> Array:
         """``K_YY|S``."""
         K: Array = self.gram.yy - self.B.T @ self.B

@@ -92,3 +92,12 @@ def coordinates(
     for columns in tiles(implicit.n):
         R[:, columns] = implicit.tile(columns)
     return DenseCoordinates(R)
+
+
+def squared_lengths(R: Coordinates) -> Array:
+    """Squared length of each column, shape (n,): ``2 r n`` flops."""
+    out = np.empty(R.n)
+    for columns in tiles(R.n):
+        block = R.tile(columns)
+        out[columns] = np.einsum("ij,ij->j", block, block)
+    return out

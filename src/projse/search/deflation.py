@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import tiles
 from projse.search.conditioning import Conditioning
-from projse.search.coordinates import Coordinates
+from projse.search.coordinates import Coordinates, squared_lengths
 
 Array = NDArray[Any]
 
@@ -93,11 +93,7 @@ class ProjectedDeflation:
 
     def opening_scores(self) -> Array:
         """Scores of all candidates before any direction was taken out."""
-        out = np.empty(self.n)
-        for columns in tiles(self.n):
-            block = self.R.tile(columns)
-            out[columns] = np.einsum("ij,ij->j", block, block)
-        return out
+        return squared_lengths(self.R)
 
     def take(self, j: int) -> Array:
         q = self.R.column(j)

@@ -21,7 +21,7 @@ from projse.search.auto import FixedRidge, OwnRidge, Ridge
 from projse.search.by_columns import ColumnSearch
 from projse.search.by_variables import VariableSearch
 from projse.search.conditioning import Conditioning
-from projse.search.coordinates import coordinates
+from projse.search.coordinates import coordinates, squared_lengths
 from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDeflation
 from projse.search.factor import factor
 from projse.search.greedy import Pick
@@ -64,6 +64,9 @@ class Plan:
         Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
     dimension : float
         The same for the scores of variables of several columns, as far as it is known.
+    room : float
+        Dimensions that variables can have with so many rows, at most; infinite where a kernel
+        takes them elsewhere.
     significance : float or None
         Stop at the first p-value above this.
     tie_order : ndarray of int of shape (n_x,) or None
@@ -89,6 +92,7 @@ class Plan:
     largest_ridge: float = float("inf")
     degrees: float = float("nan")
     dimension: float = float("inf")
+    room: float = float("inf")
     significance: float | None = None
     tie_order: Array | None = None
     keeps_rows: bool = False
@@ -164,6 +168,7 @@ class ReferenceSpace:
         self.values = np.empty(0)
         # Ridge and truncation go by the directions of the references, not those of their basis.
         self.units = plan.spectrum if plan.needs_factor else None
+        self.is_full = False
 
     def copy(self) -> ReferenceSpace:
         """Return the space as it is now, to be conditioned by itself."""
@@ -184,13 +189,16 @@ class ReferenceSpace:
         K = conditioning.reference()
         units = self.units
         amplification = conditioning.y_amplification()
+        tol = plan.tol
         if units is not None:
             K = K * np.outer(units, units)
+            if tol is None and not conditioning.rank:
+                tol = 0.0  # as they are, their singular values were cut, not the squares of them
         kept = factor(
             K,
             alpha=self.alpha,
             rank=plan.rank,
-            tol=plan.tol,
+            tol=tol,
             eps=gram.eps,
             largest=self.largest,
             amplification=amplification if units is None else amplification * units,
@@ -203,6 +211,10 @@ class ReferenceSpace:
         conditioned = conditioning if conditioning.rank else None
         F = kept.F if units is None else kept.F * units
         R = coordinates(gram, F, conditioned)
+        self.is_full = self._fills_the_rows(kept.rank)
+        if self.is_full:
+            conditioning.fit_lengths(squared_lengths(R))
+            R = coordinates(gram, F, conditioned)
         smallest = kept.smallest + self.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
             R,
@@ -210,6 +222,15 @@ class ReferenceSpace:
             relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
         )
         return deflation, kept.rank
+
+    def _fills_the_rows(self, rank: int) -> bool:
+        """Whether what is left of the references is all the space that is left.
+
+        Every candidate then lies in it wholly and scores 1, but for rounding, which conditioning
+        has made large: that must not decide between them.
+        """
+        conditioned, plan = self.conditioning.rank, self.plan
+        return conditioned > 0 and plan.room - conditioned <= rank and not plan.alpha
 
     def condition_from_the_start(
         self, indices: Array, scores: Callable[[], Array] | None = None

@@ -223,6 +223,7 @@ class Task:
             )
         counted = float(rows_that_count(sum_weights, n_rows))
         dimension = counted - int(self.spec.center) - n_conditioned
+        room = n_rows - int(self.spec.center) - n_conditioned if self.spec.is_linear else np.inf
         degrees = float("nan")
         if self.spec.is_linear and not plan.one_view:
             degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center) - n_conditioned
@@ -236,6 +237,7 @@ class Task:
             plan,
             n_rows=counted,
             dimension=dimension,
+            room=room,
             largest_ridge=LARGEST_IN_ONE_VIEW if plan.one_view else plan.largest_ridge,
             # A basis stands for the references, which are no longer the candidates themselves.
             one_view=plan.one_view and spectrum is None,

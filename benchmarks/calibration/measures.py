@@ -1,0 +1,117 @@
+"""What is simulated: each measure turns a data set into a few numbers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from calibration.settings import NULL, REAL, SETTINGS, Setting, is_real, problem
+from projse import Moments, ProjSe, ProjSeCV, StabilityProjSe, permutation_test
+from projse.metrics.held_out import held_out_r2
+
+Figures = list[float]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure, the settings it is made for, and how many data sets a setting."""
+
+    of: Callable[[Setting, int], Figures]
+    settings: list[str]
+    sets: int
+
+
+def first_pvalue(setting: Setting, number: int) -> Figures:
+    """P-value of the first pick; nothing is real."""
+    made = problem(setting, number)
+    selector = ProjSe(1, **made.parameters).fit(made.X, made.Y, **made.options)
+    return [float(selector.pvalues_[0])]
+
+
+def next_pvalue(setting: Setting, number: int) -> Figures:
+    """P-value of the first pick after all that is real; NaN where a false one came before."""
+    made, real = problem(setting, number), is_real(setting)
+    selector = ProjSe(real + 1, **made.parameters).fit(made.X, made.Y, **made.options)
+    if len(selector.selected_) <= real or set(selector.selected_[:real]) != set(range(real)):
+        return [float("nan")]
+    return [float(selector.pvalues_[real])]
+
+
+def auto(setting: Setting, number: int) -> Figures:
+    """Whether "auto" takes anything that is not real, and the share of the real that it finds."""
+    made, real = problem(setting, number), is_real(setting)
+    selector = ProjSe("auto", **made.parameters).fit(made.X, made.Y, **made.options)
+    picks = set(selector.selected_.tolist())
+    found = len(picks & set(range(real))) / real if real else 0.0
+    return [float(bool(picks - set(range(real)))), found]
+
+
+def cross_validation(setting: Setting, number: int) -> Figures:
+    """Score of the choice, R² of its picks in 4000 further rows, and the best gain over its error.
+
+    The last two: standard error of the score, and whether ``predicts_``.
+    """
+    made, further = problem(setting, number), problem(setting, number, m=4000)
+    model = ProjSeCV(ProjSe(**made.parameters)).fit(made.X, made.Y)
+    train = Moments.from_arrays(made.X, made.Y, with_xx=True)
+    test = Moments.from_arrays(further.X, further.Y, with_xx=True)
+    true = held_out_r2(train, test, model.selected_)[-1]
+    results = model.cv_results_
+    best = int(np.nanargmax(results["mean_test_score"]))
+    ratio = results["mean_test_score"][best] / max(results["standard_error"][best], 1e-12)
+    return [float(model.best_score_), float(true), float(ratio), float(model.predicts_)]
+
+
+def stability(setting: Setting, number: int) -> Figures:
+    """Whether intervals of 10, 30 and 100 resamples cover the index of 400 further ones."""
+    made = problem(setting, number)
+    selector = ProjSe(3, **made.parameters)
+
+    def run(n: int, seed: int) -> Any:
+        model = StabilityProjSe(selector, n_resamples=n, random_state=seed)
+        return model.fit(made.X, made.Y)
+
+    true = run(400, 10 * number).stability_
+    out = []
+    for k, n in enumerate((10, 30, 100)):
+        low, high = run(n, 10 * number + k + 1).stability_interval_
+        out.append(float(low <= true <= high))
+    return [*out, float(true)]
+
+
+def permutation(setting: Setting, number: int) -> Figures:
+    """P-values of the first pick and of the one after all that is real, from 39 shuffles."""
+    made, real = problem(setting, number), is_real(setting)
+    selector = ProjSe(real + 1, **made.parameters)
+    test = permutation_test(selector, made.X, made.Y, n_permutations=39, random_state=number)
+    pvalues = test.pvalues
+    return [float(pvalues[0]), float(pvalues[-1]) if real else float("nan")]
+
+
+PLAIN = [s.name for s in [*NULL, *REAL] if not (s.covariates or s.weights)]
+EVERY = [s.name for s in NULL], [s.name for s in REAL]
+CV = ["one output", "five outputs", "few rows", "more candidates than rows"]
+CV += ["one output, 3 real", "five outputs, 3 real", "weak effects, 3 real"]
+MEASURES = {
+    "first p-value": Measure(first_pvalue, EVERY[0], 4000),
+    "next p-value": Measure(next_pvalue, EVERY[1], 2000),
+    "auto": Measure(auto, [*EVERY[0], *EVERY[1]], 2000),
+    "cross-validation": Measure(cross_validation, CV, 300),
+    "stability": Measure(
+        stability, ["five outputs", "five outputs, 3 real", "weak effects, 3 real"], 100
+    ),
+    "permutation": Measure(
+        permutation, ["five outputs", "heavy tails (t3)", "few rows", "five outputs, 3 real"], 400
+    ),
+}
+
+
+def figures(measure: str, setting: str, number: int) -> Figures:
+    """Make the figures of one data set; what the selector warns of is part of the setting."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return MEASURES[measure].of(SETTINGS[setting], number)

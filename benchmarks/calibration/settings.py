@@ -1,0 +1,131 @@
+"""Kinds of data: candidates, outputs, what is real, and how a selector is to see them."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from projse import PAPER
+
+Array = NDArray[Any]
+
+HARD = {**PAPER, "exhausted": "residual"}
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A kind of data.
+
+    The first ``n_real`` variables are behind all outputs, each with a coefficient of ``size``
+    times a standard normal number; noise has variance 1. ``rho`` is the correlation of any two
+    candidates. Columns come in groups of ``group``. ``covariates`` are behind candidates and
+    outputs alike. ``weights`` counts rows once to three times, and hands each out once.
+    """
+
+    name: str
+    m: int = 100
+    p: int = 30
+    q: int = 5
+    n_real: int = 0
+    size: float = 1.0
+    rho: float = 0.0
+    group: int = 1
+    covariates: int = 0
+    weights: bool = False
+    tails: str = "normal"
+    parameters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The sizes, for a table."""
+        return f"{self.m} × {self.p} × {self.q}"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One data set, and what ``fit`` takes beside it."""
+
+    X: Array
+    Y: Array
+    options: dict[str, Any]
+    parameters: dict[str, Any]
+
+
+def problem(setting: Setting, number: int, m: int | None = None) -> Problem:
+    """Draw data set ``number``, or with ``m`` further rows of the same kind, as many."""
+    s = setting
+    seed = [zlib.crc32(s.name.encode()), number]
+    fixed = np.random.default_rng(seed)
+    effects = s.size * fixed.normal(size=(s.n_real, s.q))
+    mixing = fixed.normal(size=(s.covariates, s.p + s.q))
+    rng = np.random.default_rng([*seed, 1 if m is None else 2])
+    m = m or s.m
+    draw: Callable[..., Array] = _student if s.tails == "heavy" else rng.normal
+    if s.tails == "heavy":
+        draw = lambda size: _student(rng, size)  # noqa: E731
+    common = np.sqrt(s.rho) * draw(size=(m, 1))
+    X = common + np.sqrt(1 - s.rho) * draw(size=(m, s.p))
+    Y = X[:, : s.n_real] @ effects + draw(size=(m, s.q))
+    options: dict[str, Any] = {}
+    parameters = dict(s.parameters)
+    if s.covariates:
+        Z = draw(size=(m, s.covariates))
+        X, Y = X + Z @ mixing[:, : s.p], Y + Z @ mixing[:, s.p :]
+        options["covariates"] = Z
+    if s.weights:
+        counts = rng.integers(1, 4, m)
+        # As many independent rows as the weights count: each row stands for that many.
+        scale = np.sqrt(1 / counts)[:, None]
+        X, Y = X * scale, Y * scale
+        options["sample_weight"] = counts.astype(float)
+    if s.group > 1:
+        parameters["groups"] = (np.arange(s.p) // s.group).tolist()
+    return Problem(X, Y, options, parameters)
+
+
+def _student(rng: np.random.Generator, size: Any) -> Array:
+    return rng.standard_t(3, size=size)
+
+
+NULL = [
+    Setting("one output", q=1),
+    Setting("five outputs"),
+    Setting("five outputs, paper's form", parameters=HARD),
+    Setting("groups of three columns", p=60, group=3),
+    Setting("two covariates", covariates=2),
+    Setting("candidates correlated 0.5", rho=0.5),
+    Setting("candidates correlated 0.9", rho=0.9),
+    Setting("heavy tails (t3)", tails="heavy"),
+    Setting("heavy tails (t3), one output", tails="heavy", q=1),
+    Setting("few rows", m=15),
+    Setting("more candidates than rows", m=40, p=300),
+    Setting("unequal precision as weights", weights=True),
+]
+"""Nothing is real."""
+
+REAL = [
+    Setting("one output, 3 real", q=1, n_real=3, size=1.5),
+    Setting("five outputs, 3 real", n_real=3, size=0.7),
+    Setting("five outputs, 3 real, paper's form", n_real=3, size=0.7, parameters=HARD),
+    Setting("groups of three columns, 3 real", p=60, group=3, n_real=9, size=0.7),
+    Setting("two covariates, 3 real", covariates=2, n_real=3, size=0.7),
+    Setting("correlated 0.5, 3 real", rho=0.5, n_real=3, size=0.7),
+    Setting("correlated 0.9, 3 real", rho=0.9, n_real=3, size=2.0),
+    Setting("heavy tails (t3), 3 real", tails="heavy", n_real=3, size=0.7),
+    Setting("few rows, 3 real", m=20, n_real=3, size=2.0),
+    Setting("weak effects, 3 real", n_real=3, size=0.25),
+]
+"""Three variables are real."""
+
+SETTINGS = {s.name: s for s in [*NULL, *REAL]}
+N_REAL = 3
+
+
+def is_real(setting: Setting) -> int:
+    """How many variables, the first ones, are real."""
+    return setting.n_real // setting.group
