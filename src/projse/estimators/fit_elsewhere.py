@@ -136,6 +136,8 @@ class FitElsewhereMixin(FitMomentsMixin):
         self, rows: RowsElsewhere, *, encoding: TableEncoding | None, **options: Any
     ) -> Sketch | None:
         """Find the leading directions of many outputs by passes of their own."""
+        if self.rank is None and self.solver != "sketch":
+            return None  # whatever their number is
         n_outputs = n_outputs_elsewhere(rows, self.target_type)
         if encoding is not None and encoding.y is not None:
             n_outputs = 0

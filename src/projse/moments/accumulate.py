@@ -69,15 +69,13 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
     for start in range(0, head.shape[1], TILE_COLUMNS):
         columns = slice(start, start + TILE_COLUMNS)
         tile = np.asarray(head[:, columns], dtype=np.float64)
-        middle = reduce_rows(np.add, tile) / len(tile)
-        spread = tile - middle
+        # About the first row, so that rounding leaves a constant column no spread.
+        spread = tile - tile[0]
+        offset = reduce_rows(np.add, spread) / len(tile)
+        middle = tile[0] + offset
+        spread -= offset
         spread *= spread
         deviation = np.sqrt(reduce_rows(np.add, spread) / len(tile))
-        # Of a constant column, rounding may leave a spread.
-        low = np.flatnonzero(deviation <= 1e-8 * np.abs(middle))
-        if low.size:
-            constant = low[(tile[:, low] == tile[0, low]).all(axis=0)]
-            middle[constant], deviation[constant] = tile[0, constant], 0.0
         mean[columns], limit[columns] = middle, 2 * deviation
     return None if np.all(np.abs(mean) <= limit) else mean.astype(dtype)
 

@@ -28,7 +28,7 @@ def fold(rows: Array) -> tuple[Array, Array]:
 
 def reduce_rows(operation: np.ufunc, values: Array) -> Array:
     """Reduce over all axes but the last: that of the columns."""
-    if values.ndim == 2 and len(values) and values.flags.c_contiguous:
+    if values.ndim == 2 and values.size and values.flags.c_contiguous:
         long, rest = fold(values)
         if len(long) > 1:
             some = operation.reduce(long, axis=0).reshape(-1, values.shape[1])

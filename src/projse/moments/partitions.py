@@ -66,6 +66,8 @@ def n_outputs_elsewhere(rows: RowsElsewhere, target_type: str) -> int:
         return 0
     if rows.n_y is not None:
         return rows.n_y
+    if rows.layout.n_y == 1:  # labels, perhaps
+        return 0
     shape: tuple[int, ...] = getattr(rows.head(1)[1], "shape", ())
     return int(shape[1]) if len(shape) == 2 else 0
 
