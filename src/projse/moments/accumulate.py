@@ -69,8 +69,8 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
         spread = tile - middle
         spread *= spread
         deviation = np.sqrt(reduce_rows(np.add, spread) / len(tile))
-        # Of a constant column, rounding may leave a spread.
-        low = np.flatnonzero(deviation <= 1e-8 * np.abs(middle))
+        # Of a constant column, rounding may leave a spread, whose square may overflow.
+        low = np.flatnonzero(~(deviation > 1e-8 * np.abs(middle)) | np.isinf(deviation))
         if low.size:
             constant = low[(tile[:, low] == tile[0, low]).all(axis=0)]
             middle[constant], deviation[constant] = tile[0, constant], 0.0
