@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -20,6 +21,9 @@ WORTH_WAKING = 100_000_000
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+TASKS_AHEAD = 2
+"""Tasks a thread that are begun before their results are asked for: results take memory."""
 
 
 @cache
@@ -164,4 +168,14 @@ def ordered_map(
             yield from map(function, tasks)
             return
         with ThreadPoolExecutor(n_threads) as pool:
-            yield from pool.map(function, tasks)
+            waiting: deque[Future[Result]] = deque()
+            try:
+                for task in tasks:
+                    waiting.append(pool.submit(function, task))
+                    if len(waiting) > TASKS_AHEAD * n_threads:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from projse.moments.block_sums import BlockSum
 from projse.moments.class_sums import ClassSum
 from projse.moments.folding import reduce_rows
+from projse.moments.packed_sums import PackedSum
 from projse.moments.row_sums import BatchSum, Operands, RowSum, Sums
 from projse.sources.batch_size import cut
 from projse.threads import LEAST_FOR_BLAS, effective_n_threads, ordered_map
@@ -38,6 +39,9 @@ ROWS_A_CLASS = 8
 
 SMALL_PASS = 5_000_000
 """Below this many multiplications, starting threads takes longer than the pass."""
+
+PRODUCTS_ROWS = 2048
+"""At least so many rows make a batch where all candidates are multiplied with each other."""
 
 MAX_STRIPES = 64
 
@@ -79,7 +83,7 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
 
 
 def accumulate_dense(
-    X: Array,
+    X: Any,
     Y: Array | sp.csr_array | None,
     weight: Array | None,
     *,
@@ -94,8 +98,8 @@ def accumulate_dense(
 
     Parameters
     ----------
-    X : ndarray of shape (m, p)
-        Any real dtype and any strides; converted a batch at a time.
+    X : ndarray, BlockedRows or ColumnBlocks of shape (m, p)
+        Any real dtype and any strides; converted, or made, a batch at a time.
     Y : ndarray or csr_array of shape (m, q), or None
         Sparse references (class indicators, label sets) are multiplied as they are; their
         products with each other are left out.
@@ -122,6 +126,7 @@ def accumulate_dense(
     """
     m, p = X.shape
     sparse_y = Y is not None and sp.issparse(Y)
+    made_here = hasattr(X, "writer")
     q = 0 if Y is None else Y.shape[1]
     if dtype is None:
         dtype = product_dtype(X, None if sparse_y else Y)
@@ -141,9 +146,13 @@ def accumulate_dense(
             # The product of each block is kept until the end of the batch.
             width += p * q // block
             batch_size = max(BLOCKS_BYTES // (width * dtype.itemsize), block)
+        # The sums are large: a longer batch spreads the cost of adding to them.
         if wide and not by_class:
-            # The sums are large: a longer batch spreads the cost of adding to them.
             batch_size = max(batch_size, 1024)
+        elif with_xx and not block:
+            batch_size = max(batch_size, PRODUCTS_ROWS)
+        if made_here:
+            batch_size = X.batch_rows
         whole = block or (0 if wide else cut().small_depth(q, p))
         if 0 < whole <= batch_size:
             batch_size -= batch_size % whole
@@ -173,6 +182,8 @@ def accumulate_dense(
         # All of C_XX takes each tile with the columns from its first one on: half the products.
         used = slice(columns.start, p) if with_xx else columns
         shift = None if x_shift is None else x_shift[used]
+        if made_here:
+            return PackedSum(Operands(X, Y, weight, shift, y_shift, dtype, batch_size))
         rows = Operands(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
         if order is not None and codes is not None:
             return ClassSum(rows, codes, order)

@@ -41,6 +41,8 @@ def moments_of(
     """Sum over checked rows."""
     products = keeps_products(with_xx, rows.X.shape[1], rows.one_view)
     shift = None
+    if sp.issparse(rows.Y) and hasattr(rows.X, "writer"):
+        rows = replace(rows, X=rows.X[:])
     by_level = has_levels(rows) and not _is_huge(rows)
     if rows.n_covariates and sp.issparse(rows.Y) and not by_level:
         rows, shift = _centred_covariates(rows)

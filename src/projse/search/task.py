@@ -35,7 +35,7 @@ from projse.moments.counts import are_no_counts, rows_that_count
 from projse.moments.own_products import IN_MEMORY, Cross
 from projse.moments.sums import Moments
 from projse.parameters import plain_rank
-from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
+from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW, SMALLEST_IN_TWO_VIEWS
 from projse.search.doubts import doubts
 from projse.search.named_variables import NamedVariables, refuse_kernel
 from projse.search.picked import Part, Picked, gather
@@ -139,6 +139,7 @@ class Task:
             tol=p.tol,
             one_view=one_view,
             first=getattr(p, "_first", None),
+            smallest_ridge=SMALLEST_IN_TWO_VIEWS if getattr(p, "_two_views", False) else 0.0,
             significance=p.significance if p.n_features_to_select == "auto" else None,
         )
         return cls(
