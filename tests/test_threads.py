@@ -15,7 +15,13 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from projse import ProjSe
 from projse.moments.accumulate import accumulate_dense
-from projse.threads import one_blas_thread, ordered_map
+from projse.threads import (
+    LEAST_FOR_BLAS,
+    WORTH_WAKING,
+    one_blas_thread,
+    ordered_map,
+    threads_worth,
+)
 
 
 def blas_threads():
@@ -152,3 +158,11 @@ def test_a_forked_process_does_not_inherit_the_limit_of_a_thread_that_it_has_not
         found = queue.get(timeout=20)
         child.join()
     assert found == before
+
+
+@pytest.mark.parametrize("work", [0, LEAST_FOR_BLAS, LEAST_FOR_BLAS + 1, WORTH_WAKING])
+def test_only_work_between_the_limits_is_kept_to_one_thread(before, work):
+    with threads_worth(work):
+        kept = LEAST_FOR_BLAS < work < WORTH_WAKING
+        assert blas_threads() == ([1] * len(before) if kept else before)
+    assert blas_threads() == before

@@ -107,3 +107,24 @@ def test_case_of_the_engine_runs_in_a_process_of_its_own(case):
     # An exponent of growth, measured at the small sizes of a quick run, may have either sign.
     assert all(np.isfinite(row.value) and row.memory_mib for row in rows)
     assert all(second > 0 for row in rows for second in row.seconds.values())
+
+
+def test_cases_run_later_stand_beside_those_of_the_same_commit_only(tmp_path):
+    import saved
+    from rows import Row
+
+    def made(commit):
+        return {"quick": False, "command": "-", "minutes": 1.0, "machine": {"commit": commit}}
+
+    def cases():
+        return {row.case: row.value for row in saved.load(tmp_path)["engine"][0]}
+
+    first, again, other = (
+        Row(c, "w", "m", v) for c, v in (("tall", 1), ("tall", 2), ("search", 3))
+    )
+    saved.save("engine", [other], made("a"), tmp_path)
+    saved.save("engine", [first], made("a"), tmp_path, cases=True)
+    saved.save("engine", [again], made("a"), tmp_path, cases=True)
+    assert list(cases().items()) == [("tall", 2), ("search", 3)]
+    saved.save("engine", [again], made("b"), tmp_path, cases=True)
+    assert cases() == {"tall": 2}

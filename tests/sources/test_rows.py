@@ -24,6 +24,7 @@ from projse import (
     subspace_correlation,
 )
 from projse.exceptions import ManyClassesWarning
+from projse.sources.rows import Rows
 
 
 def whole(A):
@@ -458,3 +459,15 @@ def test_a_column_of_labels_in_a_table_holds_no_continuous_numbers(seed):
         ProjSe(1).fit_source(table, class_target="c")
     table["c"] = table["c"].round()
     ProjSe(1).fit_source(table, class_target="c")
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_rows_are_taken_by_number_slice_or_mask_from_any_layout(seed, order):
+    rng = np.random.default_rng(seed)
+    X, Y = np.asarray(rng.normal(size=(50, 4)), order=order), rng.normal(size=(50, 2))
+    rows = Rows(X, sp.csr_array(Y), rng.uniform(size=50))
+    for chosen in (rng.integers(0, 50, 20), slice(5, 30), rng.uniform(size=50) < 0.3):
+        some = rows.take(chosen)
+        np.testing.assert_array_equal(some.X, X[chosen])
+        np.testing.assert_array_equal(some.Y.toarray(), Y[chosen])
+        np.testing.assert_array_equal(some.weight, rows.weight[chosen])

@@ -140,7 +140,8 @@ class Stacks:
         if self.stacked:
             stack: Array = self.array.stack(start, stop, depth)
             return stack
-        return self.array[start:stop].reshape(-1, depth, self.n_columns)
+        n = (stop - start) // depth
+        return self.array[start:stop].reshape(n, depth, self.n_columns)
 
     def rows(self, start: int, stop: int) -> Array:
         """Return rows as a matrix."""
