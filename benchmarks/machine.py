@@ -20,6 +20,7 @@ PACKAGES = (
     *("projse", "numpy", "scipy", "scikit-learn", "threadpoolctl", "fastcan"),
     *("dask", "pyarrow", "pyspark"),
 )
+VECTORS = {"avx512f": "avx512", "avx2": "avx2"}  # by the flags that the kernel shows
 DISTRIBUTIONS = {"projse": "projse-select"}  # where pip knows a package by another name
 
 
@@ -38,6 +39,18 @@ def describe() -> dict[str, Any]:
         "packages": versions(PACKAGES),
         "commit": commit("src", "benchmarks/*.py"),
     }
+
+
+def kind() -> str:
+    """Name the kind of machine, by maker and vector units: ``intel-avx512``, ``amd-avx2``."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    maker = next((name for name in ("Intel", "AMD") if name in text), platform.machine())
+    flags = set(text.split())
+    vectors = next((v for flag, v in VECTORS.items() if flag in flags), "")
+    return f"{maker}-{vectors}".strip("-").lower()
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from peers import PeerResults, PeerRow
-from rows import spread, target
-from saved import Results, load
+from report import kind_title
+from rows import Row, target
+from saved import Results, load_machines
 from suites import ROW_SUITES, TITLES
 from text import number, table, with_unit
+
+Machines = dict[str, Results]
+"""What was found on each kind of machine."""
 
 HERE = Path(__file__).resolve().parent
 README = HERE.parent / "README.md"
@@ -28,48 +32,64 @@ FRONT = (
 )
 
 
-def front(results: Results) -> str:
-    """Write the few figures of the README, the last of them from the benchmark of quality."""
+def front(machines: Machines) -> str:
+    """Write the few figures of the README, a column a machine; below them, the one of quality."""
     lines = []
     for suite, work, measure in FRONT:
-        (row,) = (
-            row
-            for row in results[suite][0]
+        found = {
+            kind: row
+            for kind, results in machines.items()
+            for row in results.get(suite, ([],))[0]
             if row.work.startswith(work) and row.measure.startswith(measure)
-        )
-        lines.append([row.work, row.measure, f"**{with_unit(row.value, row.unit)}**"])
-    (counts,) = re.findall(r"^\| all cells \| (\d+) \| (\d+%) \(", SETTINGS.read_text(), re.M)
-    lines.append(
-        [
-            f"defaults, {counts[0]} cells of data set × number of picks, held-out rows",
-            "level with the better of fastcan and ranking by correlation, or ahead of it",
-            f"**{counts[1]}**",
+        }
+        one = next(iter(found.values()))
+        figures = [
+            f"**{with_unit(found[kind].value, one.unit)}**" if kind in found else "–"
+            for kind in machines
         ]
+        lines.append([one.work, one.measure, *figures])
+    (counts,) = re.findall(r"^\| all cells \| (\d+) \| (\d+%) \(", SETTINGS.read_text(), re.M)
+    return (
+        table(["work", "measure", *map(kind_title, machines)], lines)
+        + f"\n\nDefaults on held-out rows, {counts[0]} cells of data set × number of picks: level "
+        "with the better of fastcan and ranking by correlation, or ahead of it, in "
+        f"**{counts[1]}**."
     )
-    return table(["work", "measure", "measured"], lines)
 
 
-def section(results: Results) -> str:
-    """Write the tables of the suites of rows, with the machine and the command behind each."""
+def section(machines: Machines) -> str:
+    """Write the tables of the suites of rows, with the machines and the commands behind each."""
     parts = []
     for suite in ROW_SUITES:
-        if suite not in results:
+        of = {kind: results[suite] for kind, results in machines.items() if suite in results}
+        if not of:
             continue
-        rows, made = results[suite]
-        lines = [
-            [row.work, row.measure, target(row), with_unit(row.value, row.unit), spread(row)]
-            for row in rows
-            if row.value is not None
-        ]
-        header = ["work", "measure", "target", "measured", "lowest – highest (runs)"]
-        parts += [f"## {TITLES[suite]}\n", table(header, lines) + "\n", _made_by(made) + "\n"]
-    if "peers" in results:
-        parts.append(peers_section(*results["peers"]))
+        cells: dict[tuple[str, str], dict[str, str]] = {}
+        for kind, (rows, _) in of.items():
+            for row in rows:
+                if row.value is not None:
+                    cells.setdefault((row.work, row.measure), {})[kind] = _figure(row)
+        lines = [[*key, *(line.get(kind, "–") for kind in of)] for key, line in cells.items()]
+        header = ["work", "measure", *map(kind_title, of)]
+        parts += [f"## {TITLES[suite]}\n", table(header, lines) + "\n"]
+        parts += [_made_by(made) + "\n" for _, made in of.values()]
+    parts += [
+        peers_section(*results["peers"]) for results in machines.values() if "peers" in results
+    ]
     parts.append(
         "All figures, with times and memory, are in "
         "[benchmarks/results](../benchmarks/results/benchmarks.md)."
     )
     return "\n".join(parts)
+
+
+def _figure(row: Row) -> str:
+    """Write a figure with the lowest and the highest, and its target."""
+    text = f"**{with_unit(row.value, row.unit)}**"
+    if row.low is not None and row.high is not None:
+        text += f" ({number(row.low)} – {number(row.high)})"
+    aim = target(row)
+    return text if aim == "–" else f"{text}, target {aim}"
 
 
 def peers_section(found: PeerResults, made: dict[str, Any]) -> str:
@@ -118,12 +138,12 @@ def between_marks(text: str, part: str) -> str:
     return f"{before}{START}\n{part}\n{END}{after}"
 
 
-def pages(results: Results) -> dict[Path, str]:
+def pages(machines: Machines) -> dict[Path, str]:
     """Return the pages that quote results, as they have to be."""
-    parts = {README: front(results), PAGE: section(results)}
+    parts = {README: front(machines), PAGE: section(machines)}
     return {path: between_marks(path.read_text(), part) for path, part in parts.items()}
 
 
 if __name__ == "__main__":
-    for path, text in pages(load(RESULTS)).items():
+    for path, text in pages(load_machines(RESULTS)).items():
         path.write_text(text)

@@ -10,7 +10,7 @@ from typing import Any
 from growth import Growth
 from peers import PeerResults, PeerRow
 from rows import Row, spread, target
-from saved import Results, load, replace_text
+from saved import Results, load_machines, replace_text
 from suites import ROW_SUITES, TITLES
 from text import number, seconds_text, table, with_unit
 
@@ -192,13 +192,9 @@ def made_by(made: dict[str, Any], entries: list[Any]) -> str:
     return "\n".join(parts)
 
 
-def markdown(results: Results, charts: list[str]) -> str:
-    """Write the whole page: one part a suite, with the machine and the command behind it."""
-    parts = [
-        "# Benchmarks\n",
-        "Contestants ran in turns in one process; a ratio is the median over rounds of the ratio "
-        "within a round. Memory is the peak of the resident set beyond what was in use before.\n",
-    ]
+def markdown(results: Results, charts: list[str], kind: str) -> str:
+    """Write what one kind of machine gave: a part a suite, with the command behind it."""
+    parts = [f"# {kind_title(kind)}\n"] if kind else []
     for suite in [*ROW_SUITES, "peers", "growth"]:
         if suite not in results:
             continue
@@ -219,8 +215,17 @@ def markdown(results: Results, charts: list[str]) -> str:
         else:
             parts.append(engine_table(found, made["quick"]) + "\n")
         if f"{suite}.png" in charts:
-            parts.append(f"![{CHARTS[suite]}]({suite}.png)\n")
+            path = f"{kind}/{suite}.png" if kind else f"{suite}.png"
+            parts.append(f"![{CHARTS[suite]}]({path})\n")
     return "\n".join(parts)
+
+
+def kind_title(kind: str) -> str:
+    """Write the name of a kind of machine as people do: Intel, AVX-512."""
+    maker, _, vectors = kind.partition("-")
+    maker = maker.upper() if maker == "amd" else maker.capitalize()
+    vectors = vectors.upper().replace("AVX5", "AVX-5")
+    return f"{maker}, {vectors}" if vectors else maker
 
 
 def can_draw() -> bool:
@@ -228,14 +233,20 @@ def can_draw() -> bool:
     return importlib.util.find_spec("matplotlib") is not None
 
 
-def write_page(folder: Path) -> str:
+def write_page(root: Path) -> str:
     """Write benchmarks.md and the charts from what was saved; return the Markdown."""
-    results = load(folder)
-    charts: list[str] = []
-    if can_draw():
-        import charts as drawing
+    parts = [
+        "# Benchmarks\n",
+        "Contestants ran in turns in one process; a ratio is the median over rounds of the ratio "
+        "within a round. Memory is the peak of the resident set beyond what was in use before.\n",
+    ]
+    for kind, results in load_machines(root).items():
+        charts: list[str] = []
+        if can_draw():
+            import charts as drawing
 
-        charts = drawing.draw(results, folder)
-    text = markdown(results, charts)
-    replace_text(folder / "benchmarks.md", text)
+            charts = drawing.draw(results, root / kind)
+        parts.append(markdown(results, charts, kind))
+    text = "\n".join(parts)
+    replace_text(root / "benchmarks.md", text)
     return text

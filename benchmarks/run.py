@@ -114,7 +114,8 @@ def main() -> None:
         for suite, names in SUITES.items()
         if not options.only or suite in options.only
     }
-    folder = options.output or (RESULTS / "quick" if options.quick else RESULTS)
+    root = options.output or (RESULTS / "quick" if options.quick else RESULTS)
+    folder = root / machine.kind() if root == RESULTS else root
     for suite, names in chosen.items():
         if not names:
             continue
@@ -137,8 +138,8 @@ def main() -> None:
             found = run_rows(suite, names, options.quick)
         made["minutes"] = round((time.perf_counter() - start) / 60, 1)
         # Saved after each suite: an hour's work must not hang on the last minute.
-        saved.save(suite, found, made, folder)
-    print(report.write_page(folder))
+        saved.save(suite, found, made, folder, cases=bool(options.case))
+    print(report.write_page(root))
     progress("done")
 
 

@@ -15,12 +15,42 @@ Results = dict[str, tuple[Any, dict[str, Any]]]
 """What each suite found, and how it was made."""
 
 
-def save(suite: str, found: Any, made: dict[str, Any], folder: Path) -> None:
-    """Write what a suite found, and how it was made, as JSON."""
+def save(
+    suite: str, found: Any, made: dict[str, Any], folder: Path, *, cases: bool = False
+) -> None:
+    """Write what a suite found, and how it was made, as JSON.
+
+    Where only some ``cases`` of rows were run, those of others stay if the same code made them.
+    """
+    if cases and suite in ROW_SUITES:
+        found, made = _beside_others(suite, found, made, folder)
     plain = found.as_dict() if suite == "peers" else [entry.as_dict() for entry in found]
     text = json.dumps({"made": made, "found": plain}, indent=1, ensure_ascii=False) + "\n"
     folder.mkdir(parents=True, exist_ok=True)
     replace_text(folder / f"{suite}.json", text)
+
+
+def _beside_others(
+    suite: str, found: list[Row], made: dict[str, Any], folder: Path
+) -> tuple[list[Row], dict[str, Any]]:
+    """Put rows among those of other cases that the same commit gave on the same machine."""
+    rows, before = load(folder).get(suite, ([], {}))
+    if not before or before["machine"]["commit"] != made["machine"]["commit"]:
+        return found, made
+    new = {row.case for row in found}
+    rows = [row for row in rows if row.case not in new] + found
+    order = list(ROW_SUITES[suite])
+    rows.sort(key=lambda row: order.index(row.case))
+    made = {**made, "minutes": round(before["minutes"] + made["minutes"], 1)}
+    made["command"] = f"python benchmarks/run.py --only {suite}, some cases at a time"
+    return rows, made
+
+
+def load_machines(root: Path) -> dict[str, Results]:
+    """Read what was saved on each kind of machine: a folder each, or one that has no name."""
+    folders = sorted({path.parent for path in root.glob("*/*.json")}, reverse=True)
+    found = {path.name: load(path) for path in folders if path.name != "quick"}
+    return found or {"": load(root)}
 
 
 def load(folder: Path) -> Results:

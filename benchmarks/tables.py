@@ -1,4 +1,4 @@
-"""What tables must show: categories cost no dense indicators, in memory or time.
+"""What tables must show: categories cost no dense indicators, and splines a few linear fits.
 
 The files are made in a temporary folder and deleted afterwards: 10 million rows of 50 numbers and
 20 categories of 100 levels each, about 5 GB. Every measurement has a process of its own.
@@ -9,10 +9,15 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import data
 import numpy as np
-from measure import GIB, MIB, isolated, peak_extra_memory
-from rows import Case, Row, not_run
+from measure import GIB, MIB, compare, isolated, peak_extra_memory
+from rows import Case, Row, not_run, time_ratio_row
+from text import shape
+
+from projse import ProjSe
 
 N_TARGETS = 10
 PICKS = 10
@@ -43,8 +48,6 @@ def make_file(path: str, n_rows: int, seed: int) -> None:
 
 def select(paths: list[str]) -> tuple[float, int, list[int]]:
     """Seconds, peak resident bytes of the whole process, and the picks."""
-    from projse import ProjSe
-
     usage = peak_extra_memory(lambda: ProjSe(PICKS).fit_source(paths, targets="y_*").selected_)
     return usage.seconds, usage.total or 0, usage.result.tolist()
 
@@ -98,4 +101,27 @@ def of_size(n_files: int, n_each: int) -> list[Row]:
     ]
 
 
-CASES: dict[str, Case] = {"factors": factors}
+def splines(quick: bool) -> list[Row]:
+    m, n_x, n_y = (20_000, 10, 5) if quick else (1_000_000, 50, 10)
+    X, Y = data.regression(m, n_x, n_y)
+
+    def fit(basis: str) -> Any:
+        return ProjSe(PICKS, basis=basis).fit(X, Y).selected_
+
+    measured = compare(
+        {"linear": lambda: fit("linear"), "spline": lambda: fit("spline")},
+        repeats=3 if quick else 9,
+    )
+    return [
+        time_ratio_row(
+            "splines",
+            f"{shape(m, n_x, n_y)} float64, {PICKS} picks, six columns a number",
+            "time of basis='spline' ÷ 'linear'",
+            measured,
+            over=("spline", "linear"),
+            at_most=8.0,
+        )
+    ]
+
+
+CASES: dict[str, Case] = {"factors": factors, "splines": splines}

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import data
 import numpy as np
+from machine import kind
 from measure import MIB, compare, exponents, peak_extra_memory, timed
 from numpy.typing import NDArray
 from picking import agreement, paper_form, picks
@@ -20,6 +21,9 @@ from text import shape
 from projse import Moments
 
 Array = NDArray[Any]
+
+AVX512 = kind().endswith("avx512")
+"""Whether BLAS has its path for small products: there the lead over numpy's is larger."""
 
 
 def tall(quick: bool) -> list[Row]:
@@ -45,7 +49,7 @@ def tall(quick: bool) -> list[Row]:
             at_most=at_most,
         )
         for kernel, base, measure, at_most in (
-            ("linear", "numpy", "time ÷ numpy's Y.T @ X and Y.T @ Y", 0.75),
+            ("linear", "numpy", "time ÷ numpy's Y.T @ X and Y.T @ Y", 0.75 if AVX512 else 0.88),
             ("poly", "linear", "time ÷ linear's", 1.10),
             ("rbf", "linear", "time ÷ linear's", 1.10),
         )
@@ -62,7 +66,8 @@ def tall_float32(quick: bool) -> list[Row]:
     work = f"{shape(m, n_x, n_y)} float32, 10 picks, linear"
     measure = "time ÷ numpy's two products in float32"
     over = ("projse", "numpy")
-    return [time_ratio_row("tall-float32", work, measure, measured, over, at_most=0.75)]
+    most = 0.70 if AVX512 else 0.95
+    return [time_ratio_row("tall-float32", work, measure, measured, over, at_most=most)]
 
 
 def few_outputs(quick: bool) -> list[Row]:
@@ -78,7 +83,8 @@ def few_outputs(quick: bool) -> list[Row]:
     work = f"{shape(m, n_x, n_y)} float64, 10 picks, linear"
     measure = "time ÷ the two products and one X.sum(0)"
     over = ("projse", "numpy")
-    return [time_ratio_row("few-outputs", work, measure, measured, over, at_most=1.10)]
+    most = 0.80 if AVX512 else 0.95
+    return [time_ratio_row("few-outputs", work, measure, measured, over, at_most=most)]
 
 
 def tall_variants(quick: bool) -> list[Row]:
@@ -112,6 +118,7 @@ def tall_variants(quick: bool) -> list[Row]:
             measured,
             over=("shifted", "numpy"),
             beside=("shifted", "numpy"),
+            at_most=0.95 if AVX512 else 1.05,
             note=f"{agreement(measured.results['shifted'], expected)} as around zero",
         ),
         time_ratio_row(

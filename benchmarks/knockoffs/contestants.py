@@ -13,30 +13,28 @@ from scipy.linalg import sqrtm
 from scipy.stats import t as student
 
 from knockoffs.settings import Problem, Setting
-from projse import KnockoffProjSe, ProjSe
+from projse import KnockoffProjSe
 from projse.exceptions import NothingSelectedWarning
 from projse.search import entrants as entrants_room
-from projse.search.contest import STATISTICS, Pairs, Statistic
-from projse.search.entrants import Entrants
-from projse.search.entry_order import EntryOrder
-from projse.search.knockoff_filter import combine, threshold
+from projse.search.contest import STATISTICS, Rivals
+from projse.search.knockoff_filter import threshold
 from projse.search.twins import least_reconstructable
-from projse.search.unit_products import unit_products
 
 Array = NDArray[Any]
 LEVELS = (0.05, 0.1, 0.2)
 Found = list[tuple[float, float]]
 """For every level, the share of false discoveries, and the share of real variables found."""
 
-_kept: dict[bytes, Array] = {}
+_kept: dict[tuple[bytes, int], Array] = {}
 
 
-def _once_a_design(S: Array) -> Array:
+def _once_a_design(S: Array, n_twins: int = 1) -> Array:
     """Choose s once for the data sets that share their candidates."""
-    key = np.round(S, 9).tobytes()
+    key = np.round(S, 9).tobytes(), n_twins
     if key not in _kept:
-        _kept.clear()
-        _kept[key] = least_reconstructable(S)
+        if len(_kept) == len(LEVELS):  # each level has its number of twins
+            _kept.clear()
+        _kept[key] = least_reconstructable(S, n_twins)
     return _kept[key]
 
 
@@ -50,30 +48,37 @@ def judged(found: Array, real: Array) -> tuple[float, float]:
     return (n_found - n_true) / max(n_found, 1), n_true / max(n_real, 1)
 
 
-def twins(
-    problem: Problem, setting: Setting, seed: int, draws: int | None, statistic: str
-) -> Found:
-    """Twins from moments."""
-    rng = np.random.default_rng(seed)
-    n_draws = setting.draws if draws is None else draws
-    if setting.p >= setting.m / 2:
-        return [_screened(problem, seed, n_draws, level) for level in LEVELS]
-    products = unit_products(problem.moments, np.arange(setting.p), np.empty(0, dtype=np.intp))
-    entrants = Entrants.of(products, np.arange(setting.p), 0.98)
-    function: Statistic
-    function = EntryOrder(ProjSe(), rng) if statistic == "order" else STATISTICS[statistic]
-    W = entrants.contests(function, n_draws=n_draws, twins="mvr", rng=rng)
-    n = len(W[0])
-    real = np.bincount(entrants.labels, weights=problem.real, minlength=n) > 0
-    found = [np.isin(np.arange(n), combine(W, level).order) for level in LEVELS]
-    return [judged(one, real) for one in found]
+def twins(problem: Problem, setting: Setting, seed: int, **parameters: Any) -> Found:
+    """Twins from moments, by the public class; from rows, where some of them screen."""
+    out = []
+    for level in LEVELS:
+        model = KnockoffProjSe(fdr=level, random_state=seed, **parameters)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NothingSelectedWarning)
+            if setting.p >= setting.m / 2:
+                model.fit(problem.X, problem.y)
+            else:
+                model.fit_moments(problem.moments)
+        out.append(judged(*_by_variable(model, problem.real)))
+    return out
 
 
-def _screened(problem: Problem, seed: int, draws: int, level: float) -> tuple[float, float]:
-    model = KnockoffProjSe(fdr=level, n_draws=draws, random_state=seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", NothingSelectedWarning)
-        return judged(model.fit(problem.X, problem.y).support_, problem.real)
+def _by_variable(model: KnockoffProjSe, real: Array) -> tuple[Array, Array]:
+    """Return which variables were found and which are real; one of near-copies makes all real."""
+    of_column = model.groups_
+    n, judged_columns = model.n_variables_, of_column >= 0
+    if model.screened_ is not None:  # what did not pass is a variable that is not found
+        return model.support_, real
+    found, real = (
+        np.bincount(of_column[judged_columns], weights=which[judged_columns], minlength=n) > 0
+        for which in (model.support_, real)
+    )
+    return found, real
+
+
+def many(problem: Problem, setting: Setting, seed: int, **parameters: Any) -> Found:
+    """Several draws, as many as the setting says."""
+    return twins(problem, setting, seed, n_draws=setting.draws, **parameters)
 
 
 def from_rows(problem: Problem, setting: Setting, seed: int) -> Found:
@@ -88,8 +93,8 @@ def from_rows(problem: Problem, setting: Setting, seed: int) -> Found:
     noise = rng.normal(size=(m, p))
     U = np.linalg.qr(noise - taken @ (taken.T @ noise))[0] * rng.choice([-1.0, 1.0], size=p)
     both = np.column_stack([X, X - X @ np.linalg.inv(S) @ D + U @ L])
-    pairs = Pairs(both.T @ both, np.arange(p), m - 1)
-    W = STATISTICS["likelihood"](pairs, both.T @ problem.y, problem.y.T @ problem.y)
+    C = (both.T @ problem.y).reshape(2, p, -1)
+    W = STATISTICS["likelihood"](Rivals(S, s, np.arange(p), m - 1), C, problem.y.T @ problem.y)
     return [judged(threshold(W, level) <= W, problem.real) for level in LEVELS]
 
 
@@ -111,14 +116,16 @@ def benjamini_hochberg(problem: Problem, setting: Setting, seed: int) -> Found:
 
 
 Contestant = Callable[[Problem, Setting, int], Found]
+one = partial(twins, n_draws=1, n_twins=1)
 CONTESTANTS: dict[str, Contestant] = {
-    "one draw": partial(twins, draws=1, statistic="likelihood"),
-    "many draws": partial(twins, draws=None, statistic="likelihood"),
+    "one draw": one,
+    "several twins": partial(twins, n_draws=1),
+    "many draws": many,
     "from rows": from_rows,
     "BH": benjamini_hochberg,
-    "ridge": partial(twins, draws=1, statistic="ridge"),
-    "score": partial(twins, draws=1, statistic="score"),
-    "order": partial(twins, draws=1, statistic="order"),
+    "ridge": partial(one, statistic="ridge"),
+    "score": partial(one, statistic="score"),
+    "order": partial(one, statistic="order"),
 }
 STATISTICS_ON = (
     "one output",
@@ -139,4 +146,6 @@ def suits(contestant: str, setting: Setting) -> bool:
         return setting.rows and setting.design != "copies" and setting.p <= 100
     if contestant in ("ridge", "score", "order"):
         return setting.name in STATISTICS_ON
+    if contestant == "several twins":  # where the rows have room for them
+        return setting.m > 3 * setting.p or setting.m <= 2 * setting.p
     return contestant != "many draws" or setting.draws > 1

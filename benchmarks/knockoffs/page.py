@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from knockoffs.contestants import LEVELS, STATISTICS_ON
-from knockoffs.settings import SETTINGS, Setting
+from knockoffs.settings import DRAWS, SETTINGS, Setting
 
 Array = NDArray[Any]
 
@@ -25,7 +25,7 @@ def tables(results: list[dict[str, Any]]) -> str:
     other = [s for s in SETTINGS.values() if not s.exact]
     parts = [
         f"Means of {n_sets} data sets a setting; one standard error of the mean is at most 0.022 "
-        "(of the statistics, of fewer sets, 0.05). "
+        "(0.05 where fewer sets are named, and of the statistics). "
         "Sizes are rows × candidates × outputs.",
         "**Share of false discoveries** where the guarantee is exact, asked for at most 0.05, 0.1 "
         "and 0.2:",
@@ -36,28 +36,28 @@ def tables(results: list[dict[str, Any]]) -> str:
         _rates(other, found, 0),
         "and of real variables found:",
         _rates(other, found, 1),
-        "**Statistics**: share of the real variables that one draw finds at level 0.1:",
+        "**Statistics**: share of the real variables that one draw of one twin finds at level 0.1:",
         _statistics(found),
     ]
     return "\n\n".join(parts)
 
 
 def _rates(settings: list[Setting], found: dict[tuple[str, str], Array], which: int) -> str:
-    columns = ["one draw", "many draws", "from rows", "BH"]
+    columns = ["one draw", "several twins", "many draws", "from rows", "BH"]
     most = max((len(f) for f in found.values()), default=0)
     lines = []
     for s in settings:
         line: list[Any] = [s.name, s.text, s.n_real]
-        here = [found[s.name, name] for name in columns if (s.name, name) in found]
-        fewer = [len(f) for f in here if len(f) < most]
-        if fewer:
-            line[0] += f" ({min(fewer)} sets)"
         for name in columns:
             figures = found.get((s.name, name))
-            line.append("–" if figures is None else _means(figures[:, :, which], len(LEVELS)))
-        line[4] += f" ({s.draws})" if line[4] != "–" else ""
+            if figures is None:
+                line.append("–")
+                continue
+            fewer = f" ({len(figures)} sets)" if len(figures) < most else ""
+            line.append(_means(figures[:, :, which], len(LEVELS)) + fewer)
         lines.append(line)
-    head = ["setting", "size", "real", "one draw", "several (number)", "one, from rows", "BH"]
+    head = ["setting", "size", "real", "one twin", "several twins", f"{DRAWS} draws"]
+    head += ["one twin, from rows", "BH"]
     return markdown(head, lines)
 
 

@@ -34,20 +34,21 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
         left.axhline(side * np.sqrt(found.threshold_), color=ORANGE, linewidth=1)
     left.set_xlabel("variables, by how far they are ahead of their twins")
     left.set_ylabel("W, as a signed root")
-    left.set_title("one draw, 100 variables, 5 outputs; threshold for 0.1")
+    left.set_title(f"one draw of {found.n_twins_} twins, 100 variables, 5 outputs; for 0.1")
     left.legend(frameon=False)
+    colours = {"several twins": BLUE, "many draws": ORANGE}
     for result in results:
         name, contestant = result["setting"], result["contestant"]
-        if name not in SETTINGS or contestant not in ("one draw", "many draws"):
+        if name not in SETTINGS or contestant not in colours:
             continue
         if not SETTINGS[name].exact:
             continue
         rates = np.array(result["found"])[:, :, 0].mean(axis=0)
-        colour = BLUE if contestant == "one draw" else ORANGE
+        colour = colours[contestant]
         right.plot(LEVELS, rates, "o-", color=colour, linewidth=0.8, markersize=3)
     right.plot([0, 0.22], [0, 0.22], color=GREY, linestyle="--")
-    right.plot([], [], "o-", color=BLUE, label="one draw")
-    right.plot([], [], "o-", color=ORANGE, label="several draws")
+    right.plot([], [], "o-", color=BLUE, label="one draw, several twins")
+    right.plot([], [], "o-", color=ORANGE, label="several draws, several twins")
     right.set_xlabel("rate of false discoveries that was asked for")
     right.set_ylabel("measured, a line a setting")
     right.set_title("settings with an exact guarantee")

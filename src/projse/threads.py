@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
 from threading import Lock
@@ -12,14 +13,29 @@ from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
+LEAST_FOR_BLAS = 250_000
+"""With fewer multiplications BLAS itself starts no threads, and need not be told."""
+
+WORTH_WAKING = 100_000_000
+"""From this many on, threads that may have to be woken save more than that takes."""
+
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+
+TASKS_AHEAD = 2
+"""Tasks a thread that are begun before their results are asked for: results take memory."""
 
 
 @cache
 def _blas() -> ThreadpoolController:
     """Find the BLAS libraries once: the search costs milliseconds."""
     return ThreadpoolController().select(user_api="blas")
+
+
+@cache
+def blas_architectures() -> frozenset[str]:
+    """Names of the kernels that the BLAS libraries use, as far as they tell."""
+    return frozenset(pool.get("architecture") or "" for pool in _blas().info())
 
 
 def effective_n_threads(n_jobs: int | None) -> int:
@@ -127,6 +143,16 @@ def one_blas_thread() -> Iterator[None]:
         _limit.leave()
 
 
+@contextmanager
+def threads_worth(work: int) -> Iterator[None]:
+    """Keep BLAS to one thread for so many multiplications, where others take longer to wake."""
+    if LEAST_FOR_BLAS < work < WORTH_WAKING:
+        with one_blas_thread():
+            yield
+    else:
+        yield
+
+
 def ordered_map(
     function: Callable[[Task], Result], tasks: Sequence[Task], n_threads: int
 ) -> Generator[Result, None, None]:
@@ -142,4 +168,14 @@ def ordered_map(
             yield from map(function, tasks)
             return
         with ThreadPoolExecutor(n_threads) as pool:
-            yield from pool.map(function, tasks)
+            waiting: deque[Future[Result]] = deque()
+            try:
+                for task in tasks:
+                    waiting.append(pool.submit(function, task))
+                    if len(waiting) > TASKS_AHEAD * n_threads:
+                        yield waiting.popleft().result()
+                while waiting:
+                    yield waiting.popleft().result()
+            finally:
+                for future in waiting:
+                    future.cancel()

@@ -43,6 +43,7 @@ def test_discoveries_are_those_of_the_estimator(command, tables):
     assert len(answer["discoveries"]) >= N_REAL
     assert answer["fdr"] == 0.2
     assert answer["n_variables"] == 24
+    assert answer["n_twins"] == 2
     assert 0 < answer["agreement"] <= 1
     assert "if errors are normal and rows independent" in answer["holds"]
 
@@ -59,7 +60,7 @@ def test_the_table_says_what_holds_and_how_stable_it_is(command, tables):
     assert names[: len(expected(X, Y, fdr=0.2))] == expected(X, Y, fdr=0.2)
     prose = " ".join(lines)
     assert "At most 20% of the discoveries are expected to be false" in prose
-    assert "50 draws of twins; both halves of them agree" in prose
+    assert "50 draws of 2 twins a variable; both halves of them agree" in prose
     assert "Read 400 rows from 2 files" in prose
     assert done.stderr == ""
 

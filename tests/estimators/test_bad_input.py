@@ -167,7 +167,7 @@ def test_columns_that_are_not_numbers_are_named():
             refuse_fit(f"'{name}' has", "linear", X=table[["age", name]], parameters=RBF)
         refused(lambda table=table: Moments.from_arrays(table, Y), "'town'", "'born'")
         refused(lambda table=table: subspace_correlation(table, Y), "'town'", "'born'")
-    refuse_fit("Column 0 of y", "datetime64", y=dates)
+    refuse_fit("Column 0 of y", "datetime64", y=dates, parameters={"target_type": "continuous"})
     refuse_fit("mixes", "strings", y=np.array([1, "1"] * 100, dtype=object))
     refuse_fit("y is sparse", "continuous", y=sp.csr_array(Y), parameters={"target_type": "class"})
 

@@ -88,7 +88,8 @@ def test_every_statistic_and_kind_of_twin_finds_what_is_plain(seed, more):
 
 
 @quiet
-def test_rate_of_false_discoveries_is_kept(seed):
+@pytest.mark.parametrize("n_twins", [1, 3])
+def test_rate_of_false_discoveries_is_kept(seed, n_twins):
     """Also where nothing matters: then every discovery is false."""
     for n_real in (0, 6):
         shares = []
@@ -96,9 +97,28 @@ def test_rate_of_false_discoveries_is_kept(seed):
             rng = np.random.default_rng([seed, k])
             X = rng.normal(size=(60, 12))
             Y = 0.6 * X[:, :n_real].sum(axis=1, keepdims=True) + rng.normal(size=(60, 2))
-            chosen = knockoffs(n_draws=1, fdr=0.3, random_state=k).fit(X, Y).selected_
+            model = knockoffs(n_draws=1, n_twins=n_twins, fdr=0.3, random_state=k)
+            chosen = model.fit(X, Y).selected_
             shares.append(np.mean(chosen >= n_real) if chosen.size else 0.0)
         assert np.mean(shares) < 0.3 + 4 * np.sqrt(0.25 / 30)
+
+
+def test_there_are_as_many_twins_as_few_discoveries_need_and_rows_have_room_for(seed):
+    X, Y = real_and_not(seed)
+    for fdr, n_twins in ((0.5, 1), (0.2, 2), (0.1, 4), (0.05, 8), (0.01, 12)):
+        assert knockoffs(fdr=fdr, n_draws=1).fit(X, Y).n_twins_ == n_twins
+    assert knockoffs(fdr=0.1).fit(X[:100], Y[:100]).n_twins_ == 2
+    assert knockoffs(fdr=0.1, n_twins=12).fit(X, Y).n_twins_ == 12
+
+
+def test_few_variables_are_found_with_several_twins(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(400, 30))
+    Y = X[:, :4] @ rng.choice([-1.0, 1.0], size=(4, 3)) + rng.normal(size=(400, 3))
+    found = knockoffs(fdr=0.1).fit(X, Y)
+    assert set(range(4)) <= set(found.selected_)
+    with pytest.warns(NothingSelectedWarning):
+        assert knockoffs(fdr=0.1, n_twins=1).fit(X, Y).selected_.size == 0
 
 
 # From wherever rows lie
@@ -303,6 +323,28 @@ def test_moments_of_blocks_screen_where_all_together_are_too_few(seed):
         knockoffs().fit_moments(Moments.from_arrays(X, Y))
 
 
+@pytest.mark.parametrize("m", [2, 3, 4])
+def test_a_handful_of_rows_is_refused(seed, m):
+    X, Y = real_and_not(seed, m=m)
+    with pytest.raises(ValueError, match="too few rows for any answer"):
+        knockoffs().fit(X, Y)
+
+
+@pytest.mark.parametrize("n_twins", [1, 4])
+@pytest.mark.parametrize("statistic", ["likelihood", "ridge", "score"])
+def test_rounding_is_no_discovery(seed, statistic, n_twins):
+    """Outputs without noise: what does not matter differs from its twins by rounding alone.
+
+    By "order" it is picked before or after them by lot, which the filter allows for.
+    """
+    X, Y = real_and_not(seed, m=200, p=15)
+    effects = np.random.default_rng(seed).normal(size=(4, 3))
+    model = knockoffs(fdr=0.5, n_draws=1, statistic=statistic, n_twins=n_twins)
+    for noise in (0.0, 1e-13, 1e-8):
+        found = clone(model).fit(X, X[:, :4] @ effects + noise * Y[:, :3])
+        assert set(found.selected_) <= set(range(4))
+
+
 @quiet
 def test_screening_keeps_what_is_conditioned_on(seed):
     X, Y = real_and_not(seed, m=120, p=90)
@@ -322,6 +364,8 @@ def test_screening_keeps_what_is_conditioned_on(seed):
         ({"fdr": 1}, "fdr=1 must be"),
         ({"fdr": "a"}, "fdr='a' must be"),
         ({"n_draws": 0}, "n_draws=0 must be at least 1"),
+        ({"n_twins": 0}, "n_twins=0 must be at least 1"),
+        ({"n_twins": 13}, "n_twins=13 of 30 candidates need 21 rows more .* room for 12 of each"),
         ({"statistic": "lasso"}, "statistic='lasso' is not one of 'likelihood'"),
         ({"twins": "sdp"}, "twins='sdp' is not one of 'mvr', 'equal'"),
         ({"max_correlation": 2}, "max_correlation=2 must be"),
@@ -355,7 +399,7 @@ def test_nothing_found_is_said_with_the_reason(seed):
     rng = np.random.default_rng(seed)
     X, Y = rng.normal(size=(100, 8)), rng.normal(size=(100, 2))
     with pytest.warns(NothingSelectedWarning, match=r"fdr=0\.1: .* at least 10 variables"):
-        found = knockoffs().fit(X, Y)
+        found = knockoffs(n_twins=1).fit(X, Y)
     assert found.selected_.size == 0
     assert found.threshold_ == np.inf
 

@@ -140,8 +140,9 @@ def test_missing_labels_of_batches_are_a_level_or_refused_in_words(seed: int) ->
 @pytest.mark.parametrize("missing", ["indicator", "mean"])
 def test_missing_labels_of_files_are_refused_with_one_hint(seed, tmp_path, missing) -> None:
     X, _, _ = rows_of(seed)
-    X["label"] = X.s.where(np.arange(120) > 2, None)
+    X["label"] = pd.array(np.arange(120) % 3, dtype="Int64")
+    X.loc[:2, "label"] = pd.NA
     X.to_parquet(tmp_path / "rows.parquet")
-    message = r"3 missing labels; [^(]* missing='drop'\. \(--missing on the command line\)$"
+    message = r"3 missing labels; [^(]* missing='drop'\..* \(--missing on the command line\)$"
     with pytest.raises(SourceError, match=message):
         ProjSe(1, missing=missing).fit_source(tmp_path / "rows.parquet", targets="label")

@@ -48,11 +48,22 @@ def literal_canonical(X, Y):
 @pytest.mark.parametrize("parameters", [{}, {"alpha": 0.1}, {"round_size": 1}, {"center": False}])
 def test_each_side_is_a_selection_of_its_own(seed, kernel, parameters):
     X, Y = two_views(seed)
+    parameters = {**parameters, "redundancy": 0.5}
     both = TwoViewProjSe((4, 3), kernel=kernel, **parameters).fit(X, Y)
     check(both.x_selector_, ProjSe(4, kernel=kernel, **parameters).fit(X, Y))
     check(both.y_selector_, ProjSe(3, kernel=kernel, **parameters).fit(Y, X))
     assert both.x_selected_.shape == both.x_scores_.shape == (4,)
     assert both.y_selected_.shape == both.y_scores_.shape == (3,)
+
+
+def test_copies_of_picks_keep_at_least_half(seed):
+    X, Y = two_views(seed, m=5000)
+    sure = ProjSe(2).fit(X, Y)
+    assert sure.redundancy_ < 0.1  # nothing but the two views asks for more
+    both = TwoViewProjSe(2).fit(X, Y)
+    for side, (A, B) in ((both.x_selector_, (X, Y)), (both.y_selector_, (Y, X))):
+        assert side.redundancy_ == pytest.approx(0.5)
+        check(side, ProjSe(2, redundancy=0.5).fit(A, B))
 
 
 def test_finds_what_the_views_share(seed):

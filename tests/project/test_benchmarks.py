@@ -24,10 +24,10 @@ def benchmarks_on_path(monkeypatch):
 def test_readme_and_site_quote_the_saved_results():
     import readme
 
-    results = readme.load(readme.RESULTS)
-    assert results["engine"]
-    assert not any(made["quick"] for _, made in results.values())
-    pages = readme.pages(results)
+    machines = readme.load_machines(readme.RESULTS)
+    assert all(results["engine"] for results in machines.values())
+    assert not any(made["quick"] for of in machines.values() for _, made in of.values())
+    pages = readme.pages(machines)
     assert {path.name for path in pages} == {"README.md", "benchmarks.md"}
     for path, text in pages.items():
         assert path.read_text() == text, f"{path.name}: python benchmarks/readme.py"

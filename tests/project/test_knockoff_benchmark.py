@@ -61,6 +61,21 @@ def test_a_run_goes_on_and_its_tables_have_every_contestant(tmp_path, capsys):
     assert "| one output | 500 × 50 × 1 | 15 | 0" in capsys.readouterr().out
 
 
+@pytest.mark.slow
+def test_the_bench_counts_variables_where_copies_are_one():
+    from knockoffs.contestants import CONTESTANTS, judged
+    from knockoffs.settings import SETTINGS, problem
+
+    from projse import KnockoffProjSe
+
+    setting = SETTINGS["near-copies"]
+    made = problem(setting, 1)
+    model = KnockoffProjSe(fdr=0.2, n_draws=1, random_state=1).fit(made.X, made.y)
+    first = np.arange(setting.p) < setting.p // 2  # the others are their copies
+    expected = judged(model.support_[first], made.real[first])
+    assert CONTESTANTS["several twins"](made, setting, 1)[2] == expected
+
+
 def test_the_page_is_made_of_the_files():
     from knockoffs import page, store
 

@@ -9,12 +9,13 @@ from scipy.stats import multivariate_normal
 from twins_from_rows import unit_columns
 
 from projse import ProjSe
-from projse.search.contest import STATISTICS, Pairs
+from projse.search.contest import STATISTICS, Rivals, ahead, odds
 from projse.search.entry_order import EntryOrder
 from projse.search.twins import Twins, least_reconstructable
 
 
-def drawn(seed, m=60, p=6, q=3, n_real=3, mixed=True, size=6):
+def drawn(seed, m=60, p=6, q=3, n_real=3, mixed=True, size=6, n_twins=1, groups=None):
+    """Rivals, products of a draw of twins with the outputs, and those of the outputs."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(m, p))
     if mixed:
@@ -23,8 +24,10 @@ def drawn(seed, m=60, p=6, q=3, n_real=3, mixed=True, size=6):
     Y = X[:, :n_real] @ rng.normal(size=(n_real, q)) * size + rng.normal(size=(m, q))
     Y -= Y.mean(axis=0)
     S = X.T @ X
-    twins = Twins(S, X.T @ Y, Y.T @ Y, m - 1, least_reconstructable(S))
-    return twins.gram, twins.draw(rng), Y.T @ Y, m - 1
+    s = least_reconstructable(S, n_twins)
+    twins = Twins(S, X.T @ Y, Y.T @ Y, m - 1, s, n_twins)
+    groups = np.arange(p) if groups is None else np.array(groups)
+    return Rivals(S, s, groups, m - 1, n_twins), twins.draw(rng), Y.T @ Y
 
 
 def statistic(name, seed):
@@ -33,69 +36,112 @@ def statistic(name, seed):
     return STATISTICS[name]
 
 
+@pytest.mark.parametrize("n_twins", [1, 3])
 @pytest.mark.parametrize("groups", [range(6), (0, 1, 0, 2, 2, 2)], ids=["columns", "groups"])
 @pytest.mark.parametrize("name", [*STATISTICS, "order"])
-def test_a_swap_with_the_twin_changes_the_sign_of_that_variable_alone(seed, name, groups):
-    gram, C, K, degrees = drawn(seed)
-    groups = np.array(groups)
-    W = statistic(name, seed)(Pairs(gram, groups, degrees), C, K)
-    for g in range(groups.max() + 1):
-        members = np.flatnonzero(groups == g)
-        order = np.arange(12)
-        order[members], order[members + 6] = members + 6, members
-        swapped = Pairs(gram[np.ix_(order, order)], groups, degrees)
-        expected = W.copy()
-        expected[g] *= -1
-        assert_allclose(statistic(name, seed)(swapped, C[order], K), expected, atol=1e-7)
+def test_rivals_that_change_places_do_so_for_their_variable_alone(seed, name, groups, n_twins):
+    """A winner that goes to the place of a twin makes the figure negative, and nothing else."""
+    rivals, C, K = drawn(seed, groups=groups, n_twins=n_twins)
+    W = statistic(name, seed)(rivals, C, K)
     assert np.any(W != 0)
+    for g in range(max(groups) + 1):
+        members = np.flatnonzero(np.array(groups) == g)
+        signs = []
+        for turn in range(n_twins + 1):
+            turned = C.copy()
+            turned[:, members] = np.roll(C[:, members], turn, axis=0)
+            again = statistic(name, seed)(rivals, turned, K)
+            assert_allclose(np.abs(again), np.abs(W), atol=1e-7)
+            others = np.arange(len(W)) != g
+            assert_allclose(again[others], W[others], atol=1e-7)
+            signs.append(np.sign(again[g]))
+        if np.abs(W[g]) > 1e-6:
+            assert sorted(signs) == [-1] * n_twins + [1]
 
 
+def test_gram_does_not_know_places(seed):
+    rivals, _, _ = drawn(seed, n_twins=2)
+    places = np.arange(18).reshape(3, 6)
+    places[:, 4] = places[[2, 0, 1], 4]
+    assert_allclose(rivals.gram[np.ix_(places.ravel(), places.ravel())], rivals.gram)
+
+
+@pytest.mark.parametrize("n_twins", [1, 5])
 @pytest.mark.parametrize("name", [*STATISTICS, "order"])
-def test_real_variables_win(seed, name):
-    gram, C, K, degrees = drawn(seed, m=400, p=10, n_real=4, mixed=False, size=40)
-    W = statistic(name, seed)(Pairs(gram, np.arange(10), degrees), C, K)
+def test_real_variables_win(seed, name, n_twins):
+    rivals, C, K = drawn(seed, 400, 10, n_real=4, mixed=False, size=40, n_twins=n_twins)
+    W = statistic(name, seed)(rivals, C, K)
     assert W[:4].min() > np.abs(W[4:]).max()
 
 
 @pytest.mark.parametrize("name", ["likelihood", "ridge"])
 def test_units_and_mixing_of_the_outputs_hardly_matter(seed, name):
     """Noise is what tells their directions apart, as long as there are rows to know it by."""
-    gram, C, K, degrees = drawn(seed, m=20_000)
+    rivals, C, K = drawn(seed, m=20_000)
     M = np.array([[1.0, 0.5, 0.0], [0.0, 3.0, 0.0], [0.2, 0.0, 0.1]])
-    pairs = Pairs(gram, np.arange(6), degrees)
     plain, mixed = (
-        f(pairs, C @ A, A.T @ K @ A) for f in [STATISTICS[name]] for A in (np.eye(3), M)
+        f(rivals, C @ A, A.T @ K @ A) for f in [STATISTICS[name]] for A in (np.eye(3), M)
     )
     assert_allclose(mixed, plain, rtol=0.02, atol=0.02 * np.abs(plain).max())
 
 
-def test_likelihood_is_that_of_the_difference_given_the_sums(seed, monkeypatch):
-    """With given variances of the effects: two densities, by their definition."""
+@pytest.mark.parametrize("k", [1, 3])
+def test_likelihood_is_that_of_the_differences_given_the_sums(seed, k, monkeypatch):
+    """With given variances of the effects: densities of all that the rivals show, by definition."""
     monkeypatch.setattr("projse.search.contest.ROUNDS", 1)
-    gram, C, K, degrees = drawn(seed, q=2)
-    pairs = Pairs(gram, np.arange(6), degrees)
-    W = STATISTICS["likelihood"](pairs, C, K)
-    c_sum, c = pairs.in_noise_units(C, K)
-    t = pairs.mean_effect(c_sum)
-    # c_sum = P b + noise of covariance P, c = s b + noise of variance s, b ~ N(0, t I).
-    P, s = pairs.sums, pairs.s
-    cov_sum = t * P @ P + P
-    for j in range(6):
-        gain = t * s[j] * P[j] @ np.linalg.inv(cov_sum)
-        variance = t * s[j] ** 2 + s[j] - gain @ (t * s[j] * P[j])
-        ratio = sum(
-            multivariate_normal.logpdf(c[j, k], gain @ c_sum[:, k], variance)
-            - multivariate_normal.logpdf(-c[j, k], gain @ c_sum[:, k], variance)
-            for k in range(c.shape[1])
-        )
-        assert_allclose(W[j], ratio, rtol=1e-6, atol=1e-9)
+    rivals, C, K = drawn(seed, q=2, n_twins=k)
+    W = STATISTICS["likelihood"](rivals, C, K)
+    c_sum, c = rivals.in_noise_units(C, K)
+    t, p = rivals.mean_effect(c_sum), 6
+    # With noise of unit variance, products with the outputs have the covariance of the rivals; of
+    # the effects b of the first set they have the mean gram[:, :p] b, b ~ N(0, (k + 1) t I).
+    gram, n = rivals.gram, k + 1
+    root = np.sqrt(n)
+    sums = np.kron(np.ones((1, n)), np.eye(p)) / root
+    for j in range(p):
+        pick = np.eye(n * p)[j::p]
+        differences = root * (pick - pick.mean(axis=0))
+        logs = []
+        for real in range(n):
+            effects = gram[:, np.r_[:p]].copy()
+            effects[:, j] = gram[:, real * p + j]  # this one of the rivals is the real one
+            seen = np.vstack([sums, differences[:k]])  # the last difference follows from the others
+            cov = seen @ (gram + n * t * effects @ effects.T) @ seen.T
+            data = np.concatenate([c_sum, c[:k, j]])
+            logs.append(sum(multivariate_normal.logpdf(x, np.zeros(p + k), cov) for x in data.T))
+        assert_allclose(odds(np.array(logs)[:, None])[0], W[j], rtol=1e-5, atol=1e-8)
 
 
-def test_sums_and_differences_are_free_of_each_other(seed):
-    gram, _, _, degrees = drawn(seed)
-    pairs = Pairs(gram, np.arange(6), degrees)
-    turn = np.block([[np.eye(6), np.eye(6)], [np.eye(6), -np.eye(6)]]) / np.sqrt(2)
-    turned = turn @ gram @ turn.T
-    assert_allclose(turned[:6, 6:], 0, atol=1e-10)
-    assert_allclose(turned[:6, :6], pairs.sums, atol=1e-10)
-    assert_allclose(turned[6:, 6:], np.diag(pairs.s), atol=1e-10)
+@pytest.mark.parametrize("k", [1, 2, 4])
+def test_sums_and_differences_are_free_of_each_other(seed, k):
+    rivals, C, _ = drawn(seed, n_twins=k)
+    n = k + 1
+    mean = np.kron(np.ones((1, n)), np.eye(6)) / np.sqrt(n)
+    apart = np.sqrt(n) * np.kron(np.eye(n) - 1 / n, np.eye(6))
+    assert_allclose(mean @ rivals.gram @ apart.T, 0, atol=1e-10)
+    assert_allclose(mean @ rivals.gram @ mean.T, rivals.sums, atol=1e-10)
+    expected = np.kron(n * np.eye(n) - 1, np.diag(rivals.s))
+    assert_allclose(apart @ rivals.gram @ apart.T, expected, atol=1e-10)
+    c_sum, c = rivals.split(C)
+    flat = C.reshape(-1, 3)
+    assert_allclose(c_sum, mean @ flat)
+    assert_allclose(c.reshape(-1, 3), apart @ flat, atol=1e-10)
+
+
+def test_noise_is_what_variables_and_twins_leave(seed):
+    for k in (1, 3):
+        rivals, C, K = drawn(seed, n_twins=k)
+        flat = C.reshape(-1, 3)
+        left = K - flat.T @ np.linalg.solve(rivals.gram, flat)
+        noise = (left + 4 * np.diag(np.diag(K)) / 59) / (59 - 6 * (k + 1) + 4)
+        c_sum, _ = rivals.in_noise_units(C, K)
+        plain, _ = rivals.split(C)
+        assert_allclose(c_sum @ c_sum.T, plain @ np.linalg.solve(noise, plain.T), rtol=1e-6)
+
+
+def test_a_tie_at_the_top_is_nobodys():
+    figures = np.array([[3.0, 1.0, 2.0, 1.0], [1.0, 3.0, 2.0, 2.0], [2.0, 0.0, 0.0, 2.0]])
+    assert_allclose(ahead(figures), [1, -2, 0, 0])
+    assert_allclose(odds(figures)[2:], 0)
+    assert_allclose(odds(figures)[0], 3 - np.log((np.e + np.e**2) / 2))
+    assert_allclose(odds(figures[:2]), [2, -2, 0, -1])

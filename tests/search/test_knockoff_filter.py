@@ -18,22 +18,23 @@ def contests(rng, n=40, n_real=12):
     return size * sign
 
 
-def plain_threshold(W, level):
+def plain_threshold(W, level, n_twins=1):
     for t in sorted(np.abs(W[W != 0])):
-        if (1 + np.sum(-t >= W)) / max(np.sum(t <= W), 1) <= level:
+        if (1 + np.sum(-t >= W)) / n_twins / max(np.sum(t <= W), 1) <= level:
             return t
     return np.inf
 
 
+@pytest.mark.parametrize("n_twins", [1, 4])
 @pytest.mark.parametrize("level", [0.05, 0.1, 0.2, 0.5])
-def test_threshold_is_the_first_with_few_enough_twins(seed, level):
+def test_threshold_is_the_first_with_few_enough_twins(seed, level, n_twins):
     rng = np.random.default_rng(seed)
     for n_real in (0, 5, 30):
         W = contests(rng, n_real=n_real)
         W[rng.integers(40)] = 0.0
-        assert threshold(W, level) == plain_threshold(W, level)
-        ties = np.round(W, 1)
-        assert threshold(ties, level) == plain_threshold(ties, level)
+        for figures in (W, np.round(W, 1)):
+            expected = plain_threshold(figures, level, n_twins)
+            assert threshold(figures, level, n_twins) == expected
 
 
 def test_nothing_is_found_among_nothing():
@@ -68,13 +69,13 @@ def test_e_values_of_what_does_not_matter_sum_to_their_number(seed):
     """Whatever the level, and where real variables take part: by many draws of the signs."""
     rng = np.random.default_rng(seed)
     size = rng.exponential(size=40)
-    for n_real in (0, 10):
-        for level in (0.05, 0.3):
+    for k in (1, 5):
+        for n_real, level in ((0, 0.05), (0, 0.3), (10, 0.05), (10, 0.3)):
             sums = []
             for _ in range(500):
-                W = size * rng.choice([-1.0, 1.0], size=40)
+                W = size * rng.choice([-1.0, 1.0], size=40, p=[k / (k + 1), 1 / (k + 1)])
                 W[:n_real] = size[:n_real] + 1
-                sums.append(evalues(W, level)[n_real:].sum() / 40)
+                sums.append(evalues(W, level, k)[n_real:].sum() / 40)
             assert np.mean(sums) < 1 + 4 * np.std(sums) / np.sqrt(500)
 
 
@@ -93,6 +94,16 @@ def test_combined_draws_keep_the_rate_of_false_discoveries(seed):
         found = combine([contests(rng) for _ in range(5)], 0.2)
         shares.append(np.mean(found.order >= 12) if found.order.size else 0.0)
     assert np.mean(shares) < 0.2 + 4 * np.std(shares) / np.sqrt(100)
+
+
+def test_with_several_twins_few_discoveries_are_enough(seed):
+    """Of k twins each, a k-th of the wins that one twin asks for."""
+    W = contests(np.random.default_rng(seed), n_real=4)
+    W[4:] = -0.01 * np.abs(W[4:])
+    assert threshold(W, 0.1) == np.inf
+    assert set(combine([W], 0.1, 4).order) == set(range(4))
+    assert set(combine([W] * 3, 0.1, 4).order) == set(range(4))
+    assert combine([W] * 3, 0.1, 2).order.size == 0
 
 
 def test_agreement_compares_the_halves_of_the_draws(seed):

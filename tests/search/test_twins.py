@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from scipy.stats import kstest
 from twins_from_rows import twins_from_rows, unit_columns
 
+from projse.search.contest import Rivals
 from projse.search.twins import (
     Twins,
     echelon_root,
@@ -28,18 +29,22 @@ def problem(seed, m=40, p=4, q=3):
     return X, Y - Y.mean(axis=0), rng
 
 
-def twins_of(X, Y, s):
-    return Twins(X.T @ X, X.T @ Y, Y.T @ Y, len(X) - 1, s)
+def twins_of(X, Y, s, n_twins=1):
+    return Twins(X.T @ X, X.T @ Y, Y.T @ Y, len(X) - 1, s, n_twins)
 
 
-def both_ways(seed, n, **sizes):
+def gram_of(X, s, n_twins=1):
+    """Products of candidates and twins."""
+    return Rivals(X.T @ X, s, np.arange(len(s)), len(X) - 1, n_twins).gram
+
+
+def both_ways(seed, n, n_twins=1, **sizes):
     """Products of twins with outputs, from moments and from rows."""
     X, Y, rng = problem(seed, **sizes)
-    s = least_reconstructable(X.T @ X)
-    twins = twins_of(X, Y, s)
-    p = X.shape[1]
-    ours = np.array([twins.draw(rng)[p:] for _ in range(n)])
-    theirs = np.array([twins_from_rows(X, s, rng).T @ Y for _ in range(n)])
+    s = least_reconstructable(X.T @ X, n_twins)
+    twins = twins_of(X, Y, s, n_twins)
+    ours = np.array([twins.draw(rng)[1:] for _ in range(n)])
+    theirs = np.array([twins_from_rows(X, s, rng, n_twins).T @ Y for _ in range(n)])
     return ours.reshape(n, -1), theirs.reshape(n, -1)
 
 
@@ -55,8 +60,9 @@ def same_law(ours, theirs, sigmas):
         assert kstest(x, y).pvalue > 1e-6
 
 
-def test_products_with_the_outputs_have_the_law_of_those_from_rows(seed):
-    same_law(*both_ways(seed, 300), sigmas=5)
+@pytest.mark.parametrize("n_twins", [1, 3])
+def test_products_with_the_outputs_have_the_law_of_those_from_rows(seed, n_twins):
+    same_law(*both_ways(seed, 300, n_twins), sigmas=5)
 
 
 @pytest.mark.slow
@@ -67,6 +73,8 @@ def test_products_with_the_outputs_have_the_law_of_those_from_rows(seed):
         {"m": 9, "p": 4, "q": 3},  # not a row to spare
         {"m": 10, "p": 4, "q": 3},  # one to spare: a singular Wishart matrix
         {"m": 200, "p": 5, "q": 1},
+        {"m": 60, "p": 4, "q": 2, "n_twins": 4},
+        {"m": 13, "p": 4, "q": 2, "n_twins": 2},  # not a row to spare
     ],
     ids=str,
 )
@@ -74,30 +82,47 @@ def test_over_thousands_of_draws_the_law_is_that_of_rows(seed, sizes):
     same_law(*both_ways(seed, 5000, **sizes), sigmas=5)
 
 
-def test_gram_is_that_of_rows(seed):
-    X, Y, rng = problem(seed)
-    for s in (equal_distances(X.T @ X), least_reconstructable(X.T @ X)):
-        both = np.column_stack([X, twins_from_rows(X, s, rng)])
-        assert_allclose(twins_of(X, Y, s).gram, both.T @ both, atol=1e-6)
+@pytest.mark.parametrize("n_twins", [1, 2, 5])
+def test_gram_is_that_of_rows(seed, n_twins):
+    X, _, rng = problem(seed)
+    for distances in (equal_distances, least_reconstructable):
+        s = distances(X.T @ X, n_twins)
+        both = np.column_stack([X, twins_from_rows(X, s, rng, n_twins)])
+        assert_allclose(gram_of(X, s, n_twins), both.T @ both, atol=1e-6)
 
 
 def test_draws_can_be_those_of_rows(seed):
     """Candidates, twins and outputs together have products that some rows have."""
-    X, Y, rng = problem(seed, m=12, p=4, q=3)
-    twins = twins_of(X, Y, least_reconstructable(X.T @ X))
-    for _ in range(20):
-        C = twins.draw(rng)
-        whole = np.block([[twins.gram, C], [C.T, Y.T @ Y]])
-        assert np.linalg.eigvalsh(whole)[0] > -1e-9 * np.trace(whole)
+    for m, k in ((12, 1), (16, 2)):
+        X, Y, rng = problem(seed, m=m, p=4, q=3)
+        s = least_reconstructable(X.T @ X, k)
+        twins = twins_of(X, Y, s, k)
+        for _ in range(20):
+            C = twins.draw(rng).reshape(-1, 3)
+            whole = np.block([[gram_of(X, s, k), C], [C.T, Y.T @ Y]])
+            assert np.linalg.eigvalsh(whole)[0] > -1e-9 * np.trace(whole)
 
 
 def test_outputs_that_depend_on_each_other_do_so_in_every_draw(seed):
     X, Y, rng = problem(seed)
     Y = np.column_stack([Y, Y[:, 0] - 2 * Y[:, 1], X[:, 1]])  # the last is explained wholly
-    twins = twins_of(X, Y, equal_distances(X.T @ X))
-    C = twins.draw(rng)
-    assert_allclose(C[:, 3], C[:, 0] - 2 * C[:, 1], atol=1e-8)
-    assert_allclose(C[:, 4], twins.gram[:, 1], atol=1e-5)
+    for k in (1, 3):
+        s = equal_distances(X.T @ X, k)
+        C = twins_of(X, Y, s, k).draw(rng).reshape(-1, 5)
+        assert_allclose(C[:, 3], C[:, 0] - 2 * C[:, 1], atol=1e-8)
+        assert_allclose(C[:, 4], gram_of(X, s, k)[:, 1], atol=1e-5)
+
+
+@pytest.mark.parametrize("k", [1, 4])
+def test_more_outputs_than_rows_leave_as_many_dimensions_as_there_are(seed, k):
+    X, _, rng = problem(seed, m=40, p=6)
+    Y = rng.normal(size=(40, 60))
+    Y -= Y.mean(axis=0)
+    s = equal_distances(X.T @ X, k)
+    C = twins_of(X, Y, s, k).draw(rng).reshape(-1, 60)
+    # All that outputs are lies in their span: products tell the rows, and with them the gram.
+    rows = C @ np.linalg.pinv(Y, rcond=1e-6)
+    assert_allclose(rows @ rows.T, gram_of(X, s, k), atol=1e-4)
 
 
 def test_rounding_of_the_moments_does_not_change_the_draw(seed):
@@ -106,18 +131,21 @@ def test_rounding_of_the_moments_does_not_change_the_draw(seed):
     for outputs in (Y, labels - labels.mean(axis=0)):
         order = rng.permutation(300)
         other = X[order], outputs[order]
-        draws = [
-            twins_of(*rows, least_reconstructable(rows[0].T @ rows[0])).draw(
-                np.random.default_rng(seed)
-            )
-            for rows in ((X, outputs), other)
-        ]
-        assert_allclose(*draws, atol=1e-8)
+        for k in (1, 4):
+            draws = [
+                twins_of(*rows, least_reconstructable(rows[0].T @ rows[0], k), k).draw(
+                    np.random.default_rng(seed)
+                )
+                for rows in ((X, outputs), other)
+            ]
+            assert_allclose(*draws, atol=1e-8)
 
 
 def test_too_few_rows_are_refused():
     with pytest.raises(ValueError, match="7 dimensions do not hold 4 candidates"):
         Twins(np.eye(4), np.zeros((4, 1)), np.eye(1), 7, np.ones(4))
+    with pytest.raises(ValueError, match="11 dimensions do not hold 4 candidates"):
+        Twins(np.eye(4), np.zeros((4, 1)), np.eye(1), 11, np.ones(4), 2)
 
 
 def test_corner_of_all_there_is_is_orthogonal(seed):
@@ -144,24 +172,29 @@ def test_echelon_root_has_the_rank_of_the_matrix(seed):
 # How far twins are from their variables
 
 
-def reconstructability(S, s):
-    return np.trace(np.linalg.inv(2 * S - np.diag(s))) + np.sum(1 / s)
+def sums(S, s, k):
+    return (k + 1) * S - k * np.diag(s)
 
 
+def reconstructability(S, s, k):
+    return np.trace(np.linalg.inv(sums(S, s, k))) + k * np.sum(1 / s)
+
+
+@pytest.mark.parametrize("k", [1, 4])
 @pytest.mark.parametrize("rho", [0.0, 0.5, 0.9])
-def test_descent_finds_the_least_reconstructable_twins(rho):
+def test_descent_finds_the_least_reconstructable_twins(rho, k):
     S = toeplitz(rho ** np.arange(6))
-    s = least_reconstructable(S)
-    assert np.linalg.eigvalsh(2 * S - np.diag(s))[0] > 0
-    loss = reconstructability(S, s)
+    s = least_reconstructable(S, k)
+    assert np.linalg.eigvalsh(sums(S, s, k))[0] > 0
+    loss = reconstructability(S, s, k)
 
     def bounded(t):
-        safe = np.all(t > 0) and np.linalg.eigvalsh(2 * S - np.diag(t))[0] > 1e-9
-        return reconstructability(S, t) if safe else 1e9
+        safe = np.all(t > 0) and np.linalg.eigvalsh(sums(S, t, k))[0] > 1e-9
+        return reconstructability(S, t, k) if safe else 1e9
 
     best = minimize(bounded, s * 0.9, method="Nelder-Mead", options={"maxfev": 4000})
     assert loss <= best.fun * (1 + 1e-4)
-    assert loss < reconstructability(S, 0.9 * equal_distances(S))
+    assert loss < reconstructability(S, 0.9 * equal_distances(S, k), k)
 
 
 def test_one_close_pair_does_not_bring_all_twins_close(seed):
@@ -171,13 +204,11 @@ def test_one_close_pair_does_not_bring_all_twins_close(seed):
     assert least_reconstructable(S)[2:].min() > 0.9
 
 
-def test_trace_of_the_inverse_is_that_of_all_products(seed):
-    """The loss is what it says: the trace of G⁻¹, up to a factor."""
-    X, Y, _ = problem(seed, p=5)
+@pytest.mark.parametrize("k", [1, 3])
+def test_trace_of_the_inverse_is_that_of_all_products(seed, k):
+    """The loss is what it says: the trace of G⁻¹."""
+    X, _, _ = problem(seed, p=5)
     S = X.T @ X
-    losses = []
     for share in (0.3, 0.6, 0.9):
-        s = share * equal_distances(S)
-        losses.append((np.trace(np.linalg.inv(twins_of(X, Y, s).gram)), reconstructability(S, s)))
-    ratios = [a / b for a, b in losses]
-    assert_allclose(ratios, ratios[0])
+        s = share * equal_distances(S, k)
+        assert_allclose(np.trace(np.linalg.inv(gram_of(X, s, k))), reconstructability(S, s, k))

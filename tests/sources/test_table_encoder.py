@@ -137,6 +137,30 @@ def test_a_value_that_is_nearly_always_the_same_still_has_a_basis(seed: int) -> 
     assert np.linalg.matrix_rank(rows - rows.mean(axis=0)) == 6
 
 
+DRAWS = {
+    "normal": lambda rng: rng.normal(size=3000),
+    "heavy tails": lambda rng: rng.standard_t(1.5, size=3000),
+    "far from zero": lambda rng: 1e9 + rng.normal(size=3000),
+    "huge": lambda rng: 1e150 * rng.exponential(size=3000),
+    "tiny": lambda rng: 1e-150 * rng.exponential(size=3000),
+    "few values": lambda rng: rng.integers(0, 6, 3000).astype(float),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_splines_are_those_of_sklearn_whatever_their_scale(seed: int, name: str) -> None:
+    values = DRAWS[name](np.random.default_rng(seed))
+    encoder = TableEncoder.look(values, basis="spline")
+    plan = encoder.plans[0]
+    knots = np.array(plan.knots)[:, None]
+    honest = SplineTransformer(
+        knots=knots, degree=plan.degree, extrapolation="constant", include_bias=False
+    ).fit(knots)
+    beyond = np.concatenate([values, plan.knots, [2 * values.min() - 1, 2 * values.max() + 1]])
+    found, _ = encoder.encode(beyond)
+    np.testing.assert_allclose(found, honest.transform(beyond[:, None]), rtol=0, atol=1e-12)
+
+
 def test_beyond_the_first_look_splines_are_constant() -> None:
     look = np.arange(10.0)
     encoder = TableEncoder.look(look, basis="spline")

@@ -77,6 +77,7 @@ def as_dict(found: KnockoffProjSe, reading: Reading) -> dict[str, Any]:
         "data": reading.data,
         "fdr": found.fdr,
         "n_draws": found.n_draws,
+        "n_twins": found.n_twins_,
         "random_state": found.random_state,
         "holds": holds(found),
         "threshold": finite(found.threshold_),
@@ -96,6 +97,10 @@ def holds(found: KnockoffProjSe) -> str:
     if found.moments_.classes is not None:
         return f"{bound}: about, since class labels have no normal errors; rows independent."
     return f"{bound}, if errors are normal and rows independent."
+
+
+def _twins(n: int) -> str:
+    return "twins" if n == 1 else f"{n} twins a variable"
 
 
 def _print(found: KnockoffProjSe, summary: str) -> None:
@@ -124,7 +129,7 @@ def _print(found: KnockoffProjSe, summary: str) -> None:
     if found.n_draws > 1:
         print_prose(
             console,
-            f"{found.n_draws} draws of twins; both halves of them agree on "
+            f"{found.n_draws} draws of {_twins(found.n_twins_)}; both halves of them agree on "
             f"{found.agreement_:.0%} of what either finds. Stability of a single draw: "
             f"{decimal(found.stability_)}.",
         )

@@ -8,7 +8,7 @@ from projse.cli.read import Reading, moments_files
 from projse.sources import open_source
 from projse.sources.columns import choose
 from projse.sources.parts import Reading as HowToRead
-from projse.sources.parts import import_arrow
+from projse.sources.parts import fields_of, import_arrow
 
 MOST_BYTES = 2 << 30
 """Rows of up to so much are held in memory."""
@@ -37,7 +37,7 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
         raise ValueError(f"{what} shuffles rows that count alike; leave out --weight.")
     request = source.request("continuous")
     parts = open_source(reading.data, format=source.format, target_type="continuous")
-    fields = parts[0].fields()
+    fields = fields_of(parts)
     if fields is None:
         raise ValueError(f"{what} needs targets by name, and {parts[0].label} has no names.")
     columns = choose(fields, request, parts[0].label)

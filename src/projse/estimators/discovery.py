@@ -20,7 +20,7 @@ from projse.moments.resample import generator
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import as_number, settle_targets
 from projse.search.contest import STATISTICS, Statistic
-from projse.search.entrants import Entrants
+from projse.search.entrants import Entrants, enough_twins
 from projse.search.entry_order import EntryOrder
 from projse.search.knockoff_filter import Discoveries, combine
 from projse.search.task import Task
@@ -39,6 +39,7 @@ class DiscoveryFit(RowSelector):
 
     fdr: float
     n_draws: int
+    n_twins: int | str
     statistic: str
     twins: str
     groups: Any
@@ -177,16 +178,31 @@ class DiscoveryFit(RowSelector):
             statistic = EntryOrder(clone(selector).set_params(include=None, exclude=None), rng)
         else:
             statistic = STATISTICS[self.statistic]
+        n_twins = self._n_twins(entrants)
         draws = entrants.contests(
-            statistic, n_draws=self.n_draws, twins=self.twins, rng=rng, seen=seen
+            statistic, n_draws=self.n_draws, n_twins=n_twins, twins=self.twins, rng=rng, seen=seen
         )
-        found = combine(draws, self.fdr)
+        found = combine(draws, self.fdr, n_twins)
+        self.n_twins_ = n_twins
         columns = entrants.products.columns
         self.screened_ = None
         if screened is not None:
             columns = screened[columns]
             self.screened_ = np.setdiff1d(screened, self._columns(selector)[1])
         self._store(found, columns, entrants.labels)
+
+    def _n_twins(self, entrants: Entrants) -> int:
+        """Return the number of twins of each variable; refuse more than the rows have room for."""
+        if isinstance(self.n_twins, str):
+            return enough_twins(entrants.room, self.fdr)
+        if self.n_twins > entrants.room:
+            n, degrees = len(entrants.groups), entrants.products.degrees
+            more = (self.n_twins + 1) * n - degrees
+            raise ValueError(
+                f"n_twins={self.n_twins} of {n} candidates need {more} rows more than there are; "
+                f"there is room for {entrants.room} of each. Lower n_twins, or leave it 'auto'."
+            )
+        return int(self.n_twins)
 
     def _store(self, found: Discoveries, columns: Array, labels: Array) -> None:
         def of_columns(values: Array, elsewhere: Any, dtype: Any = np.float64) -> Array:
@@ -208,11 +224,13 @@ class DiscoveryFit(RowSelector):
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[self.selected_] = True
         if not self.selected_.size:
+            fewest = int(np.ceil(1 / (self.n_twins_ * self.fdr) - 1e-9))
+            n_ahead = int(np.sum(found.statistics > 0))
             warn_caller(
-                f"Nothing was found at fdr={self.fdr:g}: for any discovery, at least "
-                f"{int(np.ceil(1 / self.fdr - 1e-9))} variables must win against all twins that "
-                f"count. Of {self.n_variables_}, {int(np.sum(found.statistics > 0))} are ahead of "
-                "theirs at all. Few real variables, or weak ones, need a larger fdr, or more rows.",
+                f"Nothing was found at fdr={self.fdr:g}: for any discovery, at least {fewest} "
+                f"variables must win against all twins that count. Of {self.n_variables_}, "
+                f"{n_ahead} are ahead of theirs at all. Few real variables, or weak ones, need a "
+                "larger fdr, or more rows.",
                 NothingSelectedWarning,
             )
 

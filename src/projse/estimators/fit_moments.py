@@ -53,8 +53,10 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
 
     n_features_in_: int
     moments_: Moments
-    # What a fit of two views hands to its two sides: where to begin, and what messages call them.
+    # What a fit of two views hands to its two sides: where to begin, that there are two, and what
+    # messages call each.
     _first: int | None = None
+    _two_views: bool = False
     _view: str = "X"
 
     def fit_moments(self, moments: Moments) -> Self:

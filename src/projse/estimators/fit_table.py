@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from typing import Any, Self
 
 import scipy.sparse as sp
@@ -16,6 +17,8 @@ from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.task import Outcome
 from projse.sources.rows import Rows
+from projse.sources.table.frame import refuse_repeated_names
+from projse.threads import effective_n_threads, ordered_map
 
 
 class FitTableMixin(FitMomentsMixin):
@@ -40,6 +43,7 @@ class FitTableMixin(FitMomentsMixin):
         all_rows: bool = True,
     ) -> TableRows:
         """Check the columns of a table, and look at it: again, if rows were seen before."""
+        refuse_repeated_names(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         encoding = None
         if not reset:
@@ -101,12 +105,24 @@ class FitTableMixin(FitMomentsMixin):
         return self
 
     def _on_slices(self, table: TableRows, progress: FitProgress) -> Outcome:
-        """Select from the moments of slices of rows, which never lie encoded side by side."""
-        progress.phase("rows")
-        options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
+        """Select from the moments of slices of rows, which never lie encoded side by side.
+
+        Every slice is encoded and summed by one thread.
+        """
+        follow = progress.phase("rows")
+        later = not sp.issparse(table.targets.Y)
+
+        def summed(limits: tuple[int, int]) -> Moments:
+            rows = table.rows(*limits, later=later)
+            return moments_of(rows, with_xx=True, n_jobs=1, batch_size=self.batch_size)
+
+        slices = table.slices(later=later)
         total: Moments | int = 0
-        for rows in table.slices():
-            total = total + moments_of(rows, with_xx=True, **options)
+        with closing(ordered_map(summed, slices, effective_n_threads(self.n_jobs))) as parts:
+            for done, part in enumerate(parts, start=1):
+                total = total + part
+                if follow is not None:
+                    follow(done, len(slices))
         assert isinstance(total, Moments)
         progress.phase("picks")
         return self._task(total.one_view).on_moments(total, keep=True)

@@ -28,9 +28,10 @@ from projse.sources.rows import is_dask
 class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
     """Find the variables that matter, given all others, at a bounded rate of false discoveries.
 
-    Every candidate gets a twin (a knockoff) with the same correlations to all others and no say in
-    the outputs. Variables and twins compete; a variable that does not matter beats its twin as
-    often as not, so the twins that win tell how many of the variables that win are false.
+    Every candidate gets twins (knockoffs) with the same correlations to all others and no say in
+    the outputs. Variables and twins compete; a variable that does not matter is the best of its
+    rivals no more often than each of its twins, so the twins that win tell how many of the
+    variables that win are false.
 
     No rows are needed: the twins' products with the outputs are drawn from their known law, given
     the moments. One pass over the rows serves any number of draws and all outputs at once.
@@ -43,13 +44,18 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         ``ProjSe()``. The kernel is linear, and variables are centred.
     fdr : float, default=0.1
         Bound on the false discovery rate: the expected share of variables among the selected that
-        do not matter. At least ``1 / fdr`` discoveries must be convincing for any to be made.
+        do not matter. At least ``1 / (n_twins fdr)`` discoveries must be convincing for any to be
+        made.
     n_draws : int, default=50
         Draws of twins. One is the filter "knockoff+", whose answer depends on its luck. Several are
         combined by e-values: the answer hardly depends on luck, its rate of false discoveries lies
         well below ``fdr``, and it may hold fewer variables.
+    n_twins : int or "auto", default="auto"
+        Twins of each variable. "auto": as many as let three discoveries be made, 4 for
+        ``fdr=0.1``, or as many as the rows have room for: ``n_twins`` of p candidates need
+        ``(n_twins + 1) p`` of them, and one more.
     statistic : {"likelihood", "ridge", "score", "order"}, default="likelihood"
-        How far a variable is ahead of its twin: log-likelihood ratio, with effects whose sizes are
+        How far a variable is ahead of its twins: log-likelihood ratio, with effects whose sizes are
         estimated with them; lengths of ridge coefficients; score of each by itself; how early it
         is picked by ``selector`` from variables and twins.
     twins : {"mvr", "equal"}, default="mvr"
@@ -69,8 +75,9 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         Columns that are discoveries, the most convincing first; all columns of a group.
     support_ : ndarray of bool of shape (n_features_in_,)
     statistics_ : ndarray of shape (n_features_in_,)
-        How far each variable is ahead of its twin; mean of the draws. NaN for columns that are no
-        candidates: constant, excluded, conditioned on, or not screened.
+        How far each variable is ahead of its twins, negative where one of them wins; mean of the
+        draws. NaN for columns that are no candidates: constant, excluded, conditioned on, or not
+        screened.
     evalues_ : ndarray of shape (n_features_in_,)
         Evidence: mean of the draws' e-values; NaN as above.
     threshold_ : float
@@ -80,6 +87,8 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         The variable that each column belongs to, −1 where it is no candidate.
     n_variables_ : int
         Number of variables that were judged.
+    n_twins_ : int
+        Twins of each.
     selection_frequencies_ : ndarray of shape (n_features_in_,)
         Share of the draws that would discover the variable by themselves.
     stability_ : float
@@ -112,6 +121,8 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
     R. F. Barber, E. J. Candès: Controlling the false discovery rate via knockoffs. Annals of
     Statistics 43 (2015); A knockoff filter for high-dimensional selective inference. 47 (2019).
     A. Spector, L. Janson: Powerful knockoffs via minimizing reconstructability. 50 (2022).
+    J. R. Gimenez, J. Zou: Improving the stability of the knockoff procedure: multiple simultaneous
+    knockoffs and entropy maximization. AISTATS (2019).
     Z. Ren, R. F. Barber: Derandomised knockoffs: leveraging e-values for false discovery rate
     control. JRSS B 86 (2024).
 
@@ -124,7 +135,9 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
     >>> Y = X[:, :12] @ rng.normal(size=(12, 5)) + rng.normal(size=(500, 5))
     >>> found = KnockoffProjSe(random_state=0).fit(X, Y)
     >>> sorted(found.selected_.tolist())
-    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]
+    [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 17]
+
+    The first twelve matter; one false discovery among them is what ``fdr=0.1`` allows.
     """
 
     def __init__(
@@ -133,6 +146,7 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         *,
         fdr: float = 0.1,
         n_draws: int = 50,
+        n_twins: int | str = "auto",
         statistic: str = "likelihood",
         twins: str = "mvr",
         groups: Any = None,
@@ -144,6 +158,7 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
         self.selector = selector
         self.fdr = fdr
         self.n_draws = n_draws
+        self.n_twins = n_twins
         self.statistic = statistic
         self.twins = twins
         self.groups = groups
@@ -272,6 +287,8 @@ class KnockoffProjSe(DiscoveryFit, BaseEstimator):  # type: ignore[misc]
             if not is_number(value) or not 0 < value <= 1 or (name == "fdr" and value == 1):
                 raise ValueError(f"{name}={value!r} must be a number above 0 and below 1.")
         whole("n_draws", self.n_draws, 1)
+        if self.n_twins != "auto":
+            whole("n_twins", self.n_twins, 1)
         one_of("statistic", self.statistic, (*STATISTICS, "order"))
         one_of("twins", self.twins, tuple(DISTANCES))
         check_pass_options(self.n_jobs, self.batch_size)

@@ -80,8 +80,13 @@ def _picking(task: Task, n_rows: float) -> Task:
 
 
 def _passed(picks: list[int], task: Task) -> Array:
-    # Nothing is picked where all is constant in the rows that screen.
-    return np.sort(np.array(picks or task.plan.include, dtype=np.intp))
+    passed = picks or task.plan.include
+    if not len(passed):
+        raise ValueError(
+            "There are too few rows for twins of all candidates, and in the rows that were to "
+            "screen them all are constant; there are too few rows for any answer."
+        )
+    return np.sort(np.array(passed, dtype=np.intp))
 
 
 def _n_rows(rows: Rows) -> float:

@@ -15,6 +15,7 @@ from projse.estimators.table_options import TableOptions
 from projse.estimators.table_rows import TableRows
 from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse.sources.table.frame import refuse_repeated_names
 from projse.sources.table.kinds import holds_more_than_numbers
 from projse.sources.variables import Variables
 
@@ -81,6 +82,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             if output_config(self) != "default":
                 raise ValueError(NO_OUTPUT_OF_DASK)
             return select_columns(X, self._get_support_mask(), self._feature_names())
+        refuse_repeated_names(X)
         if holds_more_than_numbers(X):
             check_is_fitted(self, "support_")
             validate_data(self, X, reset=False, skip_check_array=True)
@@ -110,6 +112,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
             "fit in memory",
             *(X, y, sample_weight, covariates),
         )
+        refuse_repeated_names(X)
         if tables is not None and tables.concern(X, y, covariates, sample_weight):
             validate_data(self, X, reset=reset, skip_check_array=True)
             return TableRows.of(X, y, sample_weight, covariates, tables, target_type).final_rows()

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from projse.sources.table.frame import Frame, is_table
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.kinds import holds_more_than_numbers, needs_encoding
+from projse.sources.table.kinds import holds_more_than_numbers, mixes
 from projse.sources.table.partition import has_dates
 
 
@@ -46,14 +45,21 @@ class TableOptions:
         plain = declared is None or (isinstance(declared, str) and declared == "from_dtype")
         if self.basis != "linear" or not plain:
             return True
-        return holds_more_than_numbers(X)
+        return holds_more_than_numbers(_of_lists(X))
 
     def mixes(self, y: Any) -> bool:
-        """Whether y has several columns, not all of them numbers."""
-        if not is_table(y):
-            return False
-        frame = Frame.of(y, "y")
-        return frame.shape[1] > 1 and needs_encoding(frame)
+        """Whether y has several columns, not all of them numbers, or is a column of dates."""
+        return mixes(_of_lists(y))
+
+
+def _of_lists(part: Any) -> Any:
+    """Make an array of lists of lists that hold strings; leave all else as it is."""
+    if not isinstance(part, list | tuple) or not part or not isinstance(part[0], list | tuple):
+        return part
+    try:
+        return as_table(part)
+    except ValueError:  # lists of different lengths: others say so
+        return part
 
 
 def as_table(part: Any) -> Any:

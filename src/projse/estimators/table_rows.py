@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 ENCODED_BYTES = 1 << 26
 """Encoded rows of up to so many bytes are held at once; more are encoded a slice at a time."""
 
-SLICE_BYTES = 1 << 24
+SLICE_BYTES = 3 << 23
 """Bytes of such a slice: memory that is used again and again, and never new pages."""
 
 MOST_BYTES = 384
@@ -99,11 +99,8 @@ class TableRows:
                 )
         keep = np.ones(n, dtype=bool)
         if options.missing == "drop":
-            for part, label in ((frame, "X"), (y, "y"), (covariates, "covariates")):
-                if part is not None:
-                    keep &= ~gaps_in(part, label)
+            keep = complete_rows(frame, y, sample_weight, covariates)
             if sample_weight is not None:
-                keep &= ~gaps_in(np.asarray(sample_weight))
                 sample_weight = np.where(keep, np.asarray(sample_weight), 0)
             _refuse_nothing(keep, frame)
         weight = check_weight(sample_weight, n)
@@ -138,13 +135,13 @@ class TableRows:
             targets = with_covariates(targets, Z, variables.titles, variables)
         return cls(frame, encoder, targets, y_encoder, z)
 
-    def rows(self, start: int = 0, stop: int | None = None) -> Rows:
-        """Encode a slice of the candidates, next to its references."""
+    def rows(self, start: int = 0, stop: int | None = None, *, later: bool = False) -> Rows:
+        """Encode a slice of the candidates, next to its references; perhaps splines ``later``."""
         stop = self.frame.shape[0] if stop is None else stop
         whole = start == 0 and stop >= self.frame.shape[0]
         frame = self.frame if whole else self.frame.rows(start, stop)
         targets = self.targets if whole else self.targets.take(slice(start, stop))
-        X, variables = self.encoder.encode(frame)
+        X, variables = self.encoder.encode(frame, later=later)
         return replace(
             targets,
             X=X,
@@ -159,7 +156,7 @@ class TableRows:
         targets = replace(self.targets, encoding=self._encoding)
         return combined_covariates(targets) is targets
 
-    @property
+    @cached_property
     def _encoding(self) -> dict[str, Any]:
         return TableEncoding(self.encoder, self.y, self.z).to_dict()
 
@@ -167,18 +164,16 @@ class TableRows:
         """Encode all rows, and settle what stands for the covariates by all of them."""
         return combined_covariates(self.rows())
 
-    def slices(self) -> Iterator[Rows]:
-        """Encode a slice after the other, each of about ``SLICE_BYTES``."""
+    def slices(self, *, later: bool = False) -> list[tuple[int, int]]:
+        """Cut the rows into slices of about ``SLICE_BYTES`` once they are encoded."""
         n = self.frame.shape[0]
-        step = max(1, int(n * SLICE_BYTES / max(self.n_bytes, 1)))
-        for start in range(0, n, step):
-            yield self.rows(start, min(start + step, n))
+        step = max(1, int(n * SLICE_BYTES / max(self.n_bytes(later=later), 1)))
+        return [(start, min(start + step, n)) for start in range(0, n, step)]
 
-    @property
-    def n_bytes(self) -> int:
+    def n_bytes(self, *, later: bool = False) -> int:
         """About how many bytes all rows take once they are encoded, by the first of them."""
         n = self.frame.shape[0]
-        first = self.encoder.encode(self.frame.rows(0, min(n, 1000)))[0]
+        first = self.encoder.encode(self.frame.rows(0, min(n, 1000)), later=later)[0]
         size = first.data.nbytes + first.indices.nbytes if sp.issparse(first) else first.nbytes
         return int(size * n / max(first.shape[0], 1))
 
@@ -186,7 +181,21 @@ class TableRows:
     def fits(self) -> bool:
         """Whether all rows may be encoded at once."""
         n, p = self.frame.shape
-        return n * p * MOST_BYTES <= ENCODED_BYTES or self.n_bytes <= ENCODED_BYTES
+        return n * p * MOST_BYTES <= ENCODED_BYTES or self.n_bytes() <= ENCODED_BYTES
+
+
+def complete_rows(
+    X: Any, y: Any, sample_weight: Any = None, covariates: Any = None
+) -> NDArray[np.bool_]:
+    """Mark the rows without a gap anywhere."""
+    frame = Frame.of(X)
+    keep = np.ones(frame.shape[0], dtype=bool)
+    for part, label in ((frame, "X"), (as_table(y), "y"), (as_table(covariates), "covariates")):
+        if part is not None:
+            keep &= ~gaps_in(part, label)
+    if sample_weight is not None:
+        keep &= ~gaps_in(np.asarray(sample_weight))
+    return keep
 
 
 def combined_covariates(rows: Rows) -> Rows:

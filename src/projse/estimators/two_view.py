@@ -392,6 +392,7 @@ class TwoViewProjSe(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y_side = {"groups": self.y_groups, "include": self.y_include, "exclude": self.y_exclude}
         x_selector, y_selector = ProjSe(n_x, **x_side, **shared), ProjSe(n_y, **y_side, **shared)
         y_selector._view = "Y"
+        x_selector._two_views = y_selector._two_views = True
         return x_selector, y_selector
 
     def _remember(self, n_x: int, n_y: int, y_names: Sequence[str] | None) -> None:

@@ -125,7 +125,9 @@ def gram_of(
     xx_diag = squared_norms(moments, "X", center)
     x_rows: XRows | None = None
     narrow = False
-    few = _few_rows(moments, center, rows)
+    if rare_references is None:
+        rare_references = references_on_few_rows(moments, center)
+    few = _few_rows(moments, center, rows) if rare_references else _none_of_them
     if moments.xx is not None:
         x_rows, narrow = _products_at_hand(moments.xx, moments, center), True
     elif rows is not None and _small_enough_to_copy(rows):
@@ -136,10 +138,6 @@ def gram_of(
         far = _FarProducts(cross, moments, center)
         x_rows = _products_on_demand(far, moments, center)
         few = few or far.on_few_rows
-    if rare_references is None:
-        rare_references = references_on_few_rows(moments, center)
-    if not rare_references:
-        few = _none_of_them
     serving: Any = {
         "rare_references": rare_references,
         "x_rows": x_rows,
@@ -152,16 +150,9 @@ def gram_of(
         if not whole_reference:
             none = np.empty((0, moments.n_x))
             return LinearGram(none[:, :0], none, None, None, xx_diag, eps=moments.eps, **serving)
-        assert moments.xx is not None
-        own = moments.xx if center else moments.xx + w * np.outer(x_mean, x_mean)
+        own = reference_products(moments, center)
         return LinearGram(own, own, None, None, xx_diag, eps=moments.eps, **serving)
-    assert moments.yy is not None
-    y_mean, yy = moments.y_mean, moments.yy
-    norms = squared_norms(moments, "y", center)
-    if not center:
-        yy = yy + w * np.outer(y_mean, y_mean)
-    elif (norms == 0).any():
-        yy = yy * np.outer(norms > 0, norms > 0)
+    y_mean, yy = moments.y_mean, reference_products(moments, center)
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
     a, b = (sign * w * y_mean[:, None], x_mean[None]) if sign else (None, None)
     gram = LinearGram(yy, moments.yx, a, b, xx_diag, eps=moments.eps, **serving)
@@ -169,6 +160,22 @@ def gram_of(
         return gram
     given = given_covariates(gram, moments.n_covariates)
     return _own_references(given) if moments.one_view and whole_reference else given
+
+
+def reference_products(moments: Moments, center: bool) -> Array:
+    """Return ``G_YY``; with one view and all products, ``G_XX``. Constants have none."""
+    if moments.y_mean is None:
+        own, mean = moments.xx, moments.x_mean
+    else:
+        own, mean = moments.yy, moments.y_mean
+    assert own is not None
+    if not center:
+        return own + moments.sum_weights * np.outer(mean, mean)
+    if moments.y_mean is not None:
+        live = squared_norms(moments, "y", center) > 0
+        if not live.all():
+            return own * np.outer(live, live)
+    return own
 
 
 def given_covariates(gram: LinearGram, n_covariates: int) -> LinearGram:

@@ -15,7 +15,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.kernels.linear_gram import gram_of
+from projse.kernels.linear_gram import reference_products
 from projse.kernels.rank import default_tol, singular_cut
 from projse.moments.sums import Moments
 from projse.sources.rows import (
@@ -133,10 +133,10 @@ def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:
     A Cholesky factorisation settles the common case; else one eigendecomposition and, for
     eigenvalues of rounding size, one pass over Y.
     """
-    gram = gram_of(moments, center)
-    norms = np.sqrt(np.diag(gram.yy))
+    products = reference_products(moments, center)
+    norms = np.sqrt(np.diag(products))
     live = np.flatnonzero(norms > 0)
-    K = gram.yy[np.ix_(live, live)] / np.outer(norms[live], norms[live])
+    K = products[np.ix_(live, live)] / np.outer(norms[live], norms[live])
     if not len(K):
         return False
     doubtful = np.sqrt(moments.eps)

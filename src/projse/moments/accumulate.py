@@ -8,7 +8,7 @@ the result does not depend on the number of threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from itertools import pairwise
 from typing import Any
@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from projse.moments.block_sums import BlockSum
 from projse.moments.class_sums import ClassSum
+from projse.moments.folding import reduce_rows
+from projse.moments.packed_sums import PackedSum
 from projse.moments.row_sums import BatchSum, Operands, RowSum, Sums
-from projse.sources.batch_size import BATCH_BYTES, small_depth
-from projse.threads import effective_n_threads, ordered_map
+from projse.sources.batch_size import cut
+from projse.threads import LEAST_FOR_BLAS, effective_n_threads, ordered_map
 
 Array = NDArray[Any]
 Progress = Callable[[int, int], None]
@@ -37,6 +39,9 @@ ROWS_A_CLASS = 8
 
 SMALL_PASS = 5_000_000
 """Below this many multiplications, starting threads takes longer than the pass."""
+
+PRODUCTS_ROWS = 2048
+"""At least so many rows make a batch where all candidates are multiplied with each other."""
 
 MAX_STRIPES = 64
 
@@ -64,14 +69,21 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
     for start in range(0, head.shape[1], TILE_COLUMNS):
         columns = slice(start, start + TILE_COLUMNS)
         tile = np.asarray(head[:, columns], dtype=np.float64)
-        constant = (tile == tile[0]).all(axis=0)
-        mean[columns] = np.where(constant, tile[0], tile.mean(axis=0))
-        limit[columns] = np.where(constant, 0.0, 2 * tile.std(axis=0))
+        middle = reduce_rows(np.add, tile) / len(tile)
+        spread = tile - middle
+        spread *= spread
+        deviation = np.sqrt(reduce_rows(np.add, spread) / len(tile))
+        # Of a constant column, rounding may leave a spread.
+        low = np.flatnonzero(deviation <= 1e-8 * np.abs(middle))
+        if low.size:
+            constant = low[(tile[:, low] == tile[0, low]).all(axis=0)]
+            middle[constant], deviation[constant] = tile[0, constant], 0.0
+        mean[columns], limit[columns] = middle, 2 * deviation
     return None if np.all(np.abs(mean) <= limit) else mean.astype(dtype)
 
 
 def accumulate_dense(
-    X: Array,
+    X: Any,
     Y: Array | sp.csr_array | None,
     weight: Array | None,
     *,
@@ -86,8 +98,8 @@ def accumulate_dense(
 
     Parameters
     ----------
-    X : ndarray of shape (m, p)
-        Any real dtype and any strides; converted a batch at a time.
+    X : ndarray, BlockedRows or ColumnBlocks of shape (m, p)
+        Any real dtype and any strides; converted, or made, a batch at a time.
     Y : ndarray or csr_array of shape (m, q), or None
         Sparse references (class indicators, label sets) are multiplied as they are; their
         products with each other are left out.
@@ -114,6 +126,7 @@ def accumulate_dense(
     """
     m, p = X.shape
     sparse_y = Y is not None and sp.issparse(Y)
+    made_here = hasattr(X, "writer")
     q = 0 if Y is None else Y.shape[1]
     if dtype is None:
         dtype = product_dtype(X, None if sparse_y else Y)
@@ -128,15 +141,19 @@ def accumulate_dense(
     tiles = [slice(a, b) for a, b in pairwise(cuts)]
     if batch_size is None:
         width = p // n_tiles + (0 if sparse_y else q)
-        size = BATCH_BYTES
+        batch_size = cut().batch_rows(width, dtype.itemsize)
         if block:
-            size = BLOCKS_BYTES
-            width += p * q // block  # the product of each block is kept until the end of the batch
-        batch_size = int(np.clip(size // (width * dtype.itemsize), 128, 8192))
+            # The product of each block is kept until the end of the batch.
+            width += p * q // block
+            batch_size = max(BLOCKS_BYTES // (width * dtype.itemsize), block)
+        # The sums are large: a longer batch spreads the cost of adding to them.
         if wide and not by_class:
-            # The sums are large: a longer batch spreads the cost of adding to them.
             batch_size = max(batch_size, 1024)
-        whole = block or (0 if wide else small_depth(q, p))
+        elif with_xx and not block:
+            batch_size = max(batch_size, PRODUCTS_ROWS)
+        if made_here:
+            batch_size = X.batch_rows
+        whole = block or (0 if wide else cut().small_depth(q, p))
         if 0 < whole <= batch_size:
             batch_size -= batch_size % whole
         if sparse_y and blocks:
@@ -156,6 +173,7 @@ def accumulate_dense(
     n_rows = m if order is None else len(order)
     work = m * (p * (q + 2 + (p if with_xx else 0)) + q * q)
     n_threads = 1 if work < SMALL_PASS else effective_n_threads(n_jobs)
+    run = _one_by_one if work < LEAST_FOR_BLAS else ordered_map
     n_batches = -(-n_rows // batch_size)
     n_stripes = 1 if wide else min(MAX_STRIPES, -(-n_batches // (2 if block else 4)))
     edges = [n_batches * i // n_stripes * batch_size for i in range(n_stripes)] + [n_rows]
@@ -164,6 +182,8 @@ def accumulate_dense(
         # All of C_XX takes each tile with the columns from its first one on: half the products.
         used = slice(columns.start, p) if with_xx else columns
         shift = None if x_shift is None else x_shift[used]
+        if made_here:
+            return PackedSum(Operands(X, Y, weight, shift, y_shift, dtype, batch_size))
         rows = Operands(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
         if order is not None and codes is not None:
             return ClassSum(rows, codes, order)
@@ -177,7 +197,7 @@ def accumulate_dense(
             row_sum(columns).add(part, 0, n_rows, with_y=columns.start == 0)
             return part
 
-        with closing(ordered_map(tile, tiles, n_threads)) as parts:
+        with closing(run(tile, tiles, n_threads)) as parts:
             for done, part in enumerate(parts, start=1):
                 total.n_samples, total.weight = part.n_samples, part.weight
                 if progress is not None:
@@ -196,7 +216,7 @@ def accumulate_dense(
             idle.append(rows)
             return part
 
-        with closing(ordered_map(stripe, range(n_stripes), n_threads)) as parts:
+        with closing(run(stripe, range(n_stripes), n_threads)) as parts:
             total = next(parts)
             if progress is not None:
                 progress(1, n_stripes)
@@ -207,3 +227,10 @@ def accumulate_dense(
     x_full = np.zeros(p) if x_shift is None else x_shift.astype(np.float64)
     y_full = np.zeros(q) if y_shift is None else y_shift.astype(np.float64)
     return total, x_full, y_full
+
+
+def _one_by_one(
+    function: Callable[[Any], Sums], tasks: Sequence[Any], n_threads: int
+) -> Generator[Sums, None, None]:
+    """Do as :func:`ordered_map` does, without threads and without a word to BLAS."""
+    yield from map(function, tasks)

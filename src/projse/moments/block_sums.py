@@ -34,19 +34,25 @@ class BlockSum(BatchSum):
         """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
         weight, p = self.weight, len(sums.x)
         for begin, end, rows in _pieces(start, stop, self.batch_size, self.block):
-            x = self.x_stacks(begin, end, rows)
-            y = None if self.y_stacks is None else self.y_stacks(begin, end, rows)
+            counted = None
             if weight is None:
                 w = self.ones[:, :, :rows]
                 sums.n_samples += end - begin
                 sums.weight += end - begin
             else:
-                x, y, w = _counted(x, y, weight[begin:end])
+                w, counted = _counted(weight[begin:end], rows)
                 sums.n_samples += w.size
                 sums.weight += float(w.sum())
                 w = w.astype(self.dtype)
-            wider, x = x, x[:, :, :p]
-            sums.stretch(x, y[:, :, 1:] if y is not None and with_y else None)
+            if sums.x_extremes is not None:
+                raw = _kept(self.x_stacks.raw(begin, end, rows), counted)
+                sums.x_extremes.take(raw[:, :, :p])
+            wider = _kept(self.x_stacks(begin, end, rows), counted)
+            x, y = wider[:, :, :p], None
+            if self.y_stacks is not None:
+                if sums.y_extremes is not None and with_y:
+                    sums.y_extremes.take(_kept(self.y_stacks.raw(begin, end, rows), counted))
+                y = _kept(self.y_stacks(begin, end, rows), counted)
             if sums.xx is None:
                 sums.xx_diag += _block_squares(x, None if weight is None else w)
             if y is None:
@@ -73,14 +79,17 @@ def _pieces(start: int, stop: int, batch_size: int, block: int) -> Iterator[tupl
             yield whole, end, end - whole
 
 
-def _counted(x: Array, y: Any, weight: Array) -> tuple[Array, Any, Array]:
-    """Leave out rows of weight 0, whatever they hold; weights get the shape (n, 1, rows)."""
+def _counted(weight: Array, rows: int) -> tuple[Array, Array | None]:
+    """Return weights above 0 as (n, 1, rows), and which rows have them; None for all of them."""
     counted = weight > 0
     if counted.all():
-        return x, y, weight.reshape(x.shape[0], 1, x.shape[1])
-    if y is not None:
-        y = y.reshape(-1, y.shape[2])[counted][None]
-    return x.reshape(-1, x.shape[2])[counted][None], y, weight[counted][None, None]
+        return weight.reshape(-1, 1, rows), None
+    return weight[counted][None, None], counted
+
+
+def _kept(stack: Array, counted: Array | None) -> Array:
+    """Leave out rows of weight 0, whatever they hold: the others are a stack of one."""
+    return stack if counted is None else stack.reshape(-1, stack.shape[2])[counted][None]
 
 
 def _block_squares(x: Array, w: Array | None) -> Array:

@@ -31,6 +31,7 @@ class ClassSum(BatchSum):
             batch = rows[begin : begin + self.batch_size]
             wider = self.buffer[: len(batch)]
             wider[...] = self.X[batch[0] : batch[-1] + 1] if in_order else self.X[batch]
+            sums.stretch(wider[:, : len(sums.x)])
             if self.shift is not None:
                 wider -= self.shift
             x = wider[:, : len(sums.x)]
@@ -42,7 +43,6 @@ class ClassSum(BatchSum):
                 squares = self.work[: x.size].reshape(x.shape)
                 sums.xx_diag += w @ np.multiply(x, x, out=squares)
             else:
-                sums.stretch(x)
                 left = wider if self.weight is None else wider * w[:, None]
                 product = left.T @ x
                 sums.xx += product

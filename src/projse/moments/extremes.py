@@ -14,6 +14,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.moments.folding import reduce_rows
+
 if TYPE_CHECKING:
     from projse.moments.sums import Moments
 
@@ -51,9 +53,8 @@ class Extremes:
     def take(self, values: Array) -> None:
         """Add rows, which may be stacked: the last axis are the columns."""
         if values.size:
-            axes = tuple(range(values.ndim - 1))
-            np.minimum(self.low, np.minimum.reduce(values, axis=axes), out=self.low)
-            np.maximum(self.high, np.maximum.reduce(values, axis=axes), out=self.high)
+            np.minimum(self.low, reduce_rows(np.minimum, values), out=self.low)
+            np.maximum(self.high, reduce_rows(np.maximum, values), out=self.high)
 
     def merge(self, other: Extremes) -> None:
         """Add those of other rows."""
@@ -64,7 +65,7 @@ class Extremes:
         """Return views of some columns."""
         return Extremes(self.low[columns], self.high[columns])
 
-    def about(self, shift: Array, n_samples: int) -> tuple[Array, Array]:
+    def about(self, shift: Array | float, n_samples: int) -> tuple[Array, Array]:
         """Return both once a shift is put back; zeros where there were no rows."""
         if not n_samples:
             return np.zeros(len(self.low)), np.zeros(len(self.high))

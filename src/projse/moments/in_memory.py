@@ -46,6 +46,8 @@ def moments_of(
     _refuse_many_outputs(rows)
     products = keeps_products(with_xx, rows.X.shape[1], rows.one_view)
     shift = None
+    if sp.issparse(rows.Y) and hasattr(rows.X, "writer"):
+        rows = replace(rows, X=rows.X[:])
     by_level = has_levels(rows) and not _is_huge(rows)
     if rows.n_covariates and sp.issparse(rows.Y) and not by_level:
         rows, shift = _centred_covariates(rows)
@@ -212,11 +214,11 @@ def _dense_moments(
         eps=eps,
     )
     if sums.x_extremes is not None:
-        moments.x_min, moments.x_max = sums.x_extremes.about(x_shift, sums.n_samples)
+        moments.x_min, moments.x_max = sums.x_extremes.about(0.0, sums.n_samples)
     if not one_view and rows.classes is None:
         y_extremes = Extremes.of(counted.Y) if sparse_y else sums.y_extremes
         assert y_extremes is not None
-        moments.y_min, moments.y_max = y_extremes.about(y_shift, sums.n_samples)
+        moments.y_min, moments.y_max = y_extremes.about(0.0, sums.n_samples)
     if not one_view and (constant := np.diag(yy) == 0).any():
         moments.yx[constant] = 0.0  # what is left of it is rounding
     mark_vanished(moments, x_vanished, y_vanished)
@@ -247,7 +249,7 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
         eps=float(np.finfo(np.float64).eps),
     )
     if with_xx:
-        moments.x_min, moments.x_max = Extremes.of(X).about(np.zeros(X.shape[1]), m)
+        moments.x_min, moments.x_max = Extremes.of(X).about(0.0, m)
     x_vanished = vanished_sparse(xx_diag, x_mean, X)
     if Y is None:
         mark_vanished(moments, x_vanished, None)
@@ -274,7 +276,7 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
         y_vanished = vanished(sums.xx_diag, sums.x, yx.T)
     moments = replace(moments, y_mean=y_mean, yy=yy, yx=yx)
     if rows.classes is None:
-        moments.y_min, moments.y_max = Extremes.of(Y).about(np.zeros(Y.shape[1]), m)
+        moments.y_min, moments.y_max = Extremes.of(Y).about(0.0, m)
     mark_vanished(moments, x_vanished, y_vanished)
     return moments
 

@@ -16,12 +16,14 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.moments.extremes import Extremes
-from projse.sources.batch_size import small_depth
+from projse.moments.folding import Shift
+from projse.sources.batch_size import cut
 
 Array = NDArray[Any]
 
 THIN_COLUMNS = 16
-"""Up to this many references are laid out by row: BLAS multiplies thin matrices faster so."""
+"""Up to this many references are copied by row, next to a column of ones: one product gives the
+sums as well, and BLAS multiplies thin matrices faster so than by column."""
 
 
 @dataclass
@@ -29,7 +31,7 @@ class Sums:
     """Weighted sums over some rows of products of ``x - x_shift`` and ``y - y_shift``.
 
     The extremes of the references are always taken, those of the candidates beside ``xx``, which
-    costs so much more.
+    costs so much more; both of the values themselves, not about the shift.
     """
 
     x: Array
@@ -76,9 +78,9 @@ class Sums:
                 getattr(self, name).merge(getattr(other, name))
         return self
 
-    def stretch(self, x: Array, y: Array | None = None) -> None:
+    def stretch(self, x: Array | None, y: Array | None = None) -> None:
         """Let the extremes, where they are taken, reach as far as these rows."""
-        if self.x_extremes is not None:
+        if self.x_extremes is not None and x is not None:
             self.x_extremes.take(x)
         if self.y_extremes is not None and y is not None:
             self.y_extremes.take(y)
@@ -106,7 +108,7 @@ class Stacks:
         self.stacked = hasattr(array, "stack")
         self.n_columns = array.shape[1]
         self.width = self.n_columns + with_ones
-        self.shift = shift
+        self.shift = None if shift is None else Shift(shift.astype(dtype))
         self.with_ones = with_ones
         self.by_column = array.strides[0] < array.strides[1] and not with_ones
         ready = array.dtype == dtype and _blas_ready(array)
@@ -114,18 +116,11 @@ class Stacks:
         if self.direct:
             return
         self.buffer = np.ones(rows * self.width, dtype=dtype)
-        if shift is not None and not self.by_column:
-            # A whole block of shifts lets the subtraction run as one long loop.
-            self.shifts = np.empty((rows, self.n_columns), dtype=dtype)
-            self.shifts[:] = shift
 
     def __call__(self, start: int, stop: int, depth: int) -> Array:
         """Return rows as an array of shape (n, depth, columns)."""
         n, columns = (stop - start) // depth, self.width
-        if self.stacked:
-            stack: Array = self.array.stack(start, stop, depth)
-        else:
-            stack = self.array[start:stop].reshape(n, depth, self.n_columns)
+        stack = self.raw(start, stop, depth)
         if self.direct:
             return stack
         whole = self.buffer[: (stop - start) * columns]
@@ -136,12 +131,16 @@ class Stacks:
         out = whole[:, :, 1:] if self.with_ones else whole
         if self.shift is None:
             out[...] = stack
-        elif self.by_column:
-            np.subtract(stack, self.shift, out=out, casting="unsafe")
         else:
-            shifts = self.shifts[: stop - start].reshape(stack.shape)
-            np.subtract(stack, shifts, out=out, casting="unsafe")
+            self.shift.subtract(stack, out)
         return whole
+
+    def raw(self, start: int, stop: int, depth: int) -> Array:
+        """Return rows as they lie in the array, of shape (n, depth, columns)."""
+        if self.stacked:
+            stack: Array = self.array.stack(start, stop, depth)
+            return stack
+        return self.array[start:stop].reshape(-1, depth, self.n_columns)
 
     def rows(self, start: int, stop: int) -> Array:
         """Return rows as a matrix."""
@@ -204,81 +203,84 @@ class RowSum(BatchSum):
 
     def __init__(self, rows: Operands) -> None:
         super().__init__(rows)
-        Y, dtype, size = rows.Y, rows.dtype, rows.most_rows
-        self.x_stacks = Stacks(rows.X, rows.x_shift, dtype, size)
+        dtype, size = rows.dtype, rows.most_rows
+        self.X, self.Y = X, Y = rows.X, rows.Y
+        self.x_stacks = Stacks(X, rows.x_shift, dtype, size)
         self.sparse_y = self.y_stacks = None
         self.with_ones = False
         if sp.issparse(Y):
             self.sparse_y = Y
         elif Y is not None:
-            # Thin references that do not lie by row are copied in any case.
-            self.with_ones = Y.shape[1] <= THIN_COLUMNS and Y.strides[0] < Y.strides[1]
+            by_column = Y.strides[0] < Y.strides[1]
+            self.with_ones = Y.shape[1] <= THIN_COLUMNS and (by_column or cut().ones_beside)
             self.y_stacks = Stacks(Y, rows.y_shift, dtype, size, with_ones=self.with_ones)
         self.ones = np.ones(size, dtype=dtype)
         self.work: _Work | None = None
 
     def add(self, sums: Sums, start: int, stop: int, *, with_y: bool) -> None:
         """Add the rows from ``start`` to ``stop``; sums of Y alone only ``with_y``."""
-        weight, p = self.weight, len(sums.x)
+        p = len(sums.x)
         if self.work is None:
             width = 0 if self.y_stacks is None else self.y_stacks.width
             self.work = _Work(len(self.ones), width, p, self.dtype)
-        work = self.work
+        work, dense_y = self.work, self.y_stacks is not None
         for begin in range(start, stop, self.batch_size):
             end = min(begin + self.batch_size, stop)
-            x = self.x_stacks.rows(begin, end)
-            y: Any = None
-            if self.sparse_y is not None:
-                y = self.sparse_y[begin:end]
-            elif self.y_stacks is not None:
-                y = self.y_stacks.rows(begin, end)
-            if weight is None:
-                w = self.ones[: end - begin]
-                sums.weight += end - begin
-            else:
-                w = weight[begin:end]
-                counted = w > 0
-                if not counted.all():
-                    # A row of weight 0 is gone, whatever it holds.
-                    w, x = w[counted], x[counted]
-                    y = y if y is None else y[counted]
-                sums.weight += float(w.sum())
-                w = w.astype(self.dtype)
+            w, counted = self._weights(begin, end)
             sums.n_samples += len(w)
-            wider = x
-            if x.shape[1] > p:
-                x = x[:, :p]
+            sums.weight += len(w) if self.weight is None else float(w.sum())
+            w = w.astype(self.dtype, copy=False)
             # First: plain loops bring rows into the cache faster than products.
-            dense_y = self.y_stacks is not None and with_y
-            sums.stretch(x, y[:, int(self.with_ones) :] if dense_y else None)
+            sums.stretch(
+                None if sums.x_extremes is None else _kept(self.X[begin:end], counted)[:, :p],
+                _kept(self.Y[begin:end], counted) if dense_y and with_y else None,
+            )
+            wider = _kept(self.x_stacks.rows(begin, end), counted)
+            x = wider if wider.shape[1] == p else wider[:, :p]
             if sums.xx is None:
                 sums.xx_diag += work.squares(w, x)
             if self.sparse_y is not None:
+                y = _kept(self.sparse_y[begin:end], counted)
                 sums.x += work.sums(w, x)
                 if with_y:
                     sums.y += y.T @ w
-                left = y if weight is None else y.multiply(w[:, None]).tocsr()
+                left = y if self.weight is None else y.multiply(w[:, None]).tocsr()
                 sums.yx += left.T @ x
-            elif y is not None:
-                left = y if weight is None else y * w[:, None]
+            elif self.y_stacks is not None:
+                y = _kept(self.y_stacks.rows(begin, end), counted)
+                left = y if self.weight is None else y * w[:, None]
+                cross = work.cross(left, x)
+                second = work.second(left, y) if with_y else None
                 if self.with_ones:
-                    add_with_ones(
-                        sums, work.cross(left, x), work.second(left, y) if with_y else None
-                    )
+                    add_with_ones(sums, cross, second)
                 else:
+                    sums.yx += cross
                     sums.x += work.sums(w, x)
-                    if with_y:
+                    if second is not None:
+                        sums.yy += second
                         sums.y += work.sums(w, y)
-                    sums.yx += work.cross(left, x)
-                    if with_y:
-                        sums.yy += work.second(left, y)
             else:
                 sums.x += work.sums(w, x)
             if sums.xx is not None:
-                left = wider if weight is None else wider * w[:, None]
+                left = wider if self.weight is None else wider * w[:, None]
                 product = left.T @ x
                 sums.xx += product
                 sums.xx_diag += np.diagonal(product)
+
+    def _weights(self, begin: int, end: int) -> tuple[Array, Array | None]:
+        """Return weights above 0, and which rows have them; None for all of them."""
+        if self.weight is None:
+            return self.ones[: end - begin], None
+        w = self.weight[begin:end]
+        counted = w > 0
+        if counted.all():
+            return w, None
+        return w[counted], counted
+
+
+def _kept(rows: Any, counted: Array | None) -> Any:
+    """Leave out rows of weight 0, whatever they hold."""
+    return rows if counted is None else rows[counted]
 
 
 def add_with_ones(sums: Sums, cross: Array, second: Array | None) -> None:
@@ -298,7 +300,7 @@ class _Work:
     """
 
     def __init__(self, rows: int, q: int, p: int, dtype: np.dtype[Any]) -> None:
-        self.depth = small_depth(q, p) or rows
+        self.depth = cut().small_depth(q, p) or rows
         self.memory = np.empty(max(rows, rows // self.depth * q) * p, dtype=dtype)
         self.line = np.empty(max(p, q), dtype=dtype)
         self.product = np.empty((q, p), dtype=dtype)

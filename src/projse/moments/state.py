@@ -40,7 +40,7 @@ from projse.moments.own_files import locked, read_json, read_own, remove, write_
 from projse.moments.state_request import KIND, LAYOUT, difference, encoding_of, is_plan
 from projse.moments.sums import Moments
 from projse.sources.columns import Columns, Request, choose
-from projse.sources.parts import Part
+from projse.sources.parts import Part, fields_of
 
 if TYPE_CHECKING:
     from projse.sources.table.encoding import TableEncoding
@@ -142,7 +142,7 @@ class StateFolder:
         columns = Columns.from_dict(self._plan["columns"])
         if self._plan["request"] == request.as_dict():
             return columns
-        fields = parts[0].fields()
+        fields = fields_of(parts)
         assert fields is not None
         before = _bound(self._plan["request"], columns)
         now = _bound(request.as_dict(), choose(fields, request, parts[0].label))

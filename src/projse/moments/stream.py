@@ -35,7 +35,7 @@ from projse.parameters import check_pass_options
 from projse.sources import open_source
 from projse.sources.columns import Columns, Request, choose, warn_nameless
 from projse.sources.encoded_rows import first_look
-from projse.sources.parts import Part, Reading
+from projse.sources.parts import Part, Reading, fields_of
 
 if TYPE_CHECKING:
     from projse.sources.table.encoding import TableEncoding
@@ -327,7 +327,7 @@ def _plan(
     columns = None if folder is None else folder.columns(request, parts)
     encoding = None if folder is None else folder.encoding
     if columns is None:
-        fields = parts[0].fields()
+        fields = fields_of(parts)
         if fields is None:
             if request.names_columns:
                 raise ValueError(

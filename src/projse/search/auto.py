@@ -20,6 +20,10 @@ ALPHA = 1.0
 LARGEST_IN_ONE_VIEW = 1.0
 """Ridge of a pick in one view: its copy explains nothing new, so it keeps no more than half."""
 
+SMALLEST_IN_TWO_VIEWS = 1.0
+"""Ridge of a pick in two views: its copies average what is noise in it, which a canonical
+correlation gains by, so they keep no less than half."""
+
 
 class Ridge(Protocol):
     """The λ of picks."""
@@ -82,8 +86,8 @@ class OwnRidge:
         Ridge on them.
     n_rows : float
     n_candidates : int
-    largest : float
-        Bound on λ.
+    smallest, largest : float
+        Bounds on λ.
     """
 
     def __init__(
@@ -92,6 +96,7 @@ class OwnRidge:
         alpha: float,
         n_rows: float,
         n_candidates: int,
+        smallest: float = 0.0,
         largest: float = np.inf,
     ) -> None:
         self._total = float(values.sum())
@@ -101,7 +106,7 @@ class OwnRidge:
         self._left = 1.0
         self._n_rows = n_rows
         self._n_candidates = n_candidates
-        self._largest = largest
+        self._smallest, self._largest = smallest, largest
         self._k = 0
 
     def __call__(self, place: Array, norm: float) -> float:
@@ -137,4 +142,5 @@ class OwnRidge:
         chance = d * ((self._left - gain) / self._n_rows)
         L = np.log(max(self._n_candidates / self._k, 1.0)) / (d * self._n_outputs)
         signal = gain - chance * (1 + 2 * np.sqrt(L) + 2 * L)
-        return min(chance / signal, self._largest) if signal > 0 else self._largest
+        ridge = chance / signal if signal > 0 else np.inf
+        return min(max(ridge, self._smallest), self._largest)

@@ -44,7 +44,7 @@ class Conditioning:
         self._vanishing = gram.eps ** (2 / 3)
         self._x_amplification = gram.x_amplification
         self._y_amplification = gram.y_amplification
-        self._signs = np.random.default_rng(0)
+        self._signs: np.random.Generator | None = None
         self._x_probes = np.zeros((PROBES, gram.n_x))
         self._y_probes = np.zeros((PROBES, gram.n_y))
 
@@ -68,6 +68,7 @@ class Conditioning:
         rows = self._shortlist.rows(indices, scores)
         references = self.gram.block(indices).T
         rounding = self._x_amplification[indices]
+        self.A, self.B = _with_room(self.A, len(indices)), _with_room(self.B, len(indices))
         for j, row, y_row, own in zip(indices, rows, references, rounding, strict=True):
             self._take_out(row, y_row, self.A[:, j], row[j], self._x_probes[:, j], own)
         self._rescale()
@@ -90,9 +91,10 @@ class Conditioning:
         root = np.sqrt(norm)
         a = (row - earlier @ self.A) / root
         b = (y_row - earlier @ self.B) / root
-        self.A = np.vstack([self.A, a])
-        self.B = np.vstack([self.B, b])
+        self.A, self.B = _appended(self.A, a), _appended(self.B, b)
         self.norms -= a * a
+        if self._signs is None:
+            self._signs = np.random.default_rng(0)
         signs = self._signs.choice([-1.0, 1.0], size=PROBES)
         change = (signs * amplification - probe) / root
         self._x_probes += np.multiply.outer(change, a)
@@ -165,6 +167,20 @@ class Conditioning:
         if self.rank:
             product -= (self.B @ w) @ self.A
         product *= self.scale
+
+
+def _with_room(rows: Array, n: int) -> Array:
+    """Copy rows to where n more have room behind them."""
+    room = np.empty((len(rows) + n, rows.shape[1]))
+    room[: len(rows)] = rows
+    return room[: len(rows)]
+
+
+def _appended(rows: Array, row: Array) -> Array:
+    """Append a row in the room behind the others."""
+    room: Array = rows.base  # type: ignore[assignment]
+    room[len(rows)] = row
+    return room[: len(rows) + 1]
 
 
 def _mean_square(probes: Array) -> Array:

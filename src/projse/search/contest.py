@@ -1,13 +1,14 @@
-"""How far a variable is ahead of its twin: statistics for the knockoff filter.
+"""How far a variable is ahead of its twins: statistics for the knockoff filter.
 
-Every statistic is antisymmetric: if a variable and its twin change places, its own figure changes
-sign and no other changes. In sums and differences of pairs, ``u = (x + x̃)/√2``, ``d = (x − x̃)/√2``,
-a swap is a change of sign of d, and the products of all of them are::
+A variable and its k twins are rivals. If they change places, the figures of the rivals of that
+variable change places with them, and no other figure changes. Of their sum and what each differs
+from the mean, ``u = (x₀ + … + xₖ)/√(k+1)``, ``dᵢ = √(k+1) (xᵢ − mean)``, only the differences know
+places, and the products are::
 
-    [u d]ᵀ[u d] = [[2S − D, 0], [0, D]]
+    uᵀu = (k + 1) S − k D,    uᵀdᵢ = 0,    dᵢᵀdᵢ = k D,    dᵢᵀdⱼ = −D
 
-So the differences are free of each other and of the sums: the sums tell what to expect of each
-difference, and the differences whether that holds.
+So the differences are free of those of other variables and of the sums: the sums tell what to
+expect of each difference, and the differences whether that holds.
 """
 
 from __future__ import annotations
@@ -30,17 +31,21 @@ SMALLEST_EFFECT = 1e-8
 """Prior variances, in units of the noise: at first, and later."""
 
 
-class Pairs:
+class Rivals:
     """Candidates and their twins, in sums and differences; the same for all draws of twins.
 
     Parameters
     ----------
-    gram : ndarray of shape (2p, 2p)
-        Products of candidates and twins.
+    S : ndarray of shape (p, p)
+        Products of the candidates.
+    s : ndarray of shape (p,)
+        Products of candidates and twins are ``S − diag(s)``.
     groups : ndarray of int of shape (p,)
         The variable, 0, 1, …, that a candidate belongs to.
     degrees : int
         Dimension of the space of the variables.
+    n_twins : int, default=1
+        Twins of each candidate.
 
     Attributes
     ----------
@@ -48,42 +53,51 @@ class Pairs:
         Products of the sums.
     inverse : ndarray of shape (p, p)
         Their inverse.
-    s : ndarray of shape (p,)
-        Squares of the differences.
     """
 
-    def __init__(self, gram: Array, groups: Array, degrees: int) -> None:
-        self.gram, self.groups, self.degrees = gram, groups, degrees
-        p = self.p = len(groups)
-        self.sums = gram[:p, :p] + gram[:p, p:]
+    def __init__(self, S: Array, s: Array, groups: Array, degrees: int, n_twins: int = 1) -> None:
+        self.S, self.s, self.groups, self.degrees, self.n_twins = S, s, groups, degrees, n_twins
+        self.p = len(groups)
+        self.sums = (n_twins + 1) * S - n_twins * np.diag(s)
         self.inverse = _inverse(self.sums)
-        self.s = np.diag(gram[:p, :p]) - np.diag(gram[:p, p:])
+        alone = np.array_equal(groups, np.arange(self.p))
+        self._members = None if alone else np.eye(int(groups.max()) + 1)[groups]
+
+    @property
+    def gram(self) -> Array:
+        """Products of candidates and twins, one set after the other."""
+        n, D = self.n_twins + 1, np.diag(self.s)
+        return np.kron(np.ones((n, n)), self.S - D) + np.kron(np.eye(n), D)
 
     def split(self, products: Array) -> tuple[Array, Array]:
-        """Turn products (2p, q) of candidates and twins into those of sums and differences."""
-        real, twin = products[: self.p], products[self.p :]
-        return (real + twin) / np.sqrt(2), (real - twin) / np.sqrt(2)
+        """Turn products (k + 1, p, q) into those of sums (p, q) and differences (k + 1, p, q)."""
+        root = np.sqrt(self.n_twins + 1)
+        total = products.sum(axis=0)
+        return total / root, root * products - total / root
 
     def by_group(self, values: Array) -> Array:
-        """Add up over the candidates of each variable."""
-        return np.bincount(self.groups, weights=values)
+        """Add up over the candidates of each variable; values of shape (…, p)."""
+        return values if self._members is None else values @ self._members
 
-    def longer(self, real: Array, twin: Array) -> Array:
-        """Return by how much what belongs to a variable is longer than what belongs to its twin."""
-        lengths = [np.sqrt(self.by_group(np.sum(b**2, axis=1))) for b in (real, twin)]
-        return lengths[0] - lengths[1]
+    def longest(self, vectors: Array) -> Array:
+        """Compare lengths of vectors (k + 1, p, q), with all that belongs to a variable in one."""
+        return ahead(np.sqrt(self.by_group(np.sum(vectors**2, axis=2))))
 
     def in_noise_units(self, products: Array, K: Array) -> tuple[Array, Array]:
         """Return sums and differences with outputs whose noise is free, of unit variance.
 
-        The noise is what variables and twins together leave of the outputs, which a swap does not
-        change. Where there are hardly more rows than these, the variance of each output itself
-        counts as q + 1 rows more.
+        The noise is what variables and twins together leave of the outputs, which a change of
+        places does not change. Where there are hardly more rows than these, the variance of each
+        output itself counts as q + 1 rows more.
         """
         c_sum, c = self.split(products)
-        left = K - c_sum.T @ self.inverse @ c_sum - c.T @ (c / self.s[:, None])
+        n, (p, q) = self.n_twins + 1, c_sum.shape
+        flat = c.reshape(n * p, q)
+        left = (
+            K - c_sum.T @ self.inverse @ c_sum - flat.T @ (flat / np.tile(n * self.s, n)[:, None])
+        )
         weight = len(K) + 1
-        spare = max(self.degrees - 2 * self.p, 0)
+        spare = max(self.degrees - n * p, 0)
         noise = (left + weight * np.diag(np.diag(K)) / self.degrees) / (spare + weight)
         white = _inverse_root(noise)
         return c_sum @ white, c @ white
@@ -94,59 +108,89 @@ class Pairs:
         return max((explained - self.p) / float(np.trace(self.sums)), SMALLEST_START)
 
 
-Statistic = Callable[[Pairs, Array, Array], Array]
-"""Takes pairs, products (2p, q) with the outputs, and K (q, q); returns a figure a variable."""
+Statistic = Callable[[Rivals, Array, Array], Array]
+"""Takes rivals, products (k + 1, p, q) with the outputs, and K (q, q); a figure a variable."""
 
 
-def likelihood(pairs: Pairs, products: Array, K: Array) -> Array:
-    """Log-likelihood ratio of each variable against its twin, all else being known by its sums.
+def ahead(figures: Array) -> Array:
+    """Return by how much the best of the rivals is ahead of the next: negative if it is a twin.
+
+    Parameters
+    ----------
+    figures : ndarray of shape (k + 1, n)
+        Of variables, first, and twins. A tie at the top is nobody's: 0.
+    """
+    second, best = np.partition(figures, -2, axis=0)[-2:]
+    return np.where(figures[0] == best, 1.0, -1.0) * (best - second)
+
+
+def likelihood(rivals: Rivals, products: Array, K: Array) -> Array:
+    """Log-likelihood ratio of each variable against its twins, all else being known by its sums.
 
     With noise of unit variance and effects ``b ~ N(0, t_g I)`` of each variable g, the sums leave
-    of b a normal law with mean μ and variances v, and the difference c of a pair is normal about
-    ``s μ`` with variance ``s (1 + s v)``. Had variable and twin changed places, it would be −c::
+    of b a normal law with mean μ and variances v. If the i-th of the rivals is the real one, the
+    log-likelihood of their differences is, up to what they share::
 
-        W_g = Σ 2 μᵀc / (1 + s v)    over the candidates of g
+        ℓ_i = Σ (μᵀdᵢ + v |dᵢ|²/2) / (1 + k s v)    over the candidates of g
+
+    The figure of a variable is the best of these against the mean likelihood of the others: the
+    odds that it is the real one.
 
     Prior variances are estimated with the effects (by expectation and maximisation, from what does
-    not tell variable and twin apart). Most become small, and leave their variables out of the
+    not tell variable and twins apart). Most become small, and leave their variables out of the
     others' way. Spector and Fithian (2022) show that such ratios have the most power.
 
     Notes
     -----
     A p × p inverse a round: ``p³`` flops, 6 times.
     """
-    c_sum, c = pairs.in_noise_units(products, K)
-    p, q = c.shape
-    s, groups = pairs.s, pairs.groups
-    size = pairs.by_group(np.ones(p))
-    t = np.full(p, pairs.mean_effect(c_sum))
+    c_sum, c = rivals.in_noise_units(products, K)
+    q = c.shape[2]
+    ks, groups = rivals.n_twins * rivals.s, rivals.groups
+    size = rivals.by_group(np.ones(rivals.p))
+    squares = np.sum(c**2, axis=2)
+    t = np.full(rivals.p, rivals.mean_effect(c_sum))
     for _ in range(ROUNDS):
-        V = _inverse(pairs.sums + np.diag(1 / t))
+        V = _inverse(rivals.sums + np.diag(1 / t))
         v, mu = np.diag(V), V @ c_sum
-        W = pairs.by_group(2 * np.sum(mu * c, axis=1) / (1 + s * v))
-        # Second moment of the effects given the sums and, both ways round, the difference.
-        both = 1 / (1 / v + s)
-        known = mu / v[:, None]
-        way = np.tanh(W / 2)[groups]
-        squares = np.sum(known**2 + c**2 + 2 * way[:, None] * known * c, axis=1)
-        moment = both**2 * squares / q + both
-        t = np.maximum(pairs.by_group(moment) / size, SMALLEST_EFFECT)[groups]
-    return W
+        along = np.sum(mu * c, axis=2)
+        logs = rivals.by_group((along + v * squares / 2) / (1 + ks * v))
+        # Second moment of the effects given the sums and the differences, whoever is real.
+        chances = np.exp(logs - logs.max(axis=0))
+        chances = (chances / chances.sum(axis=0))[:, groups]
+        both = 1 / (1 / v + ks)
+        moment = np.sum(mu**2, axis=1) / v**2 + np.sum(chances * (squares + 2 * along / v), axis=0)
+        moment = both**2 * moment / q + both
+        t = np.maximum(rivals.by_group(moment) / size, SMALLEST_EFFECT)[groups]
+    return odds(logs)
 
 
-def ridge(pairs: Pairs, products: Array, K: Array) -> Array:
-    """Difference of the lengths of ridge coefficients of variable and twin."""
-    c_sum, c = pairs.in_noise_units(products, K)
-    penalty = 1 / pairs.mean_effect(c_sum)
-    b_sum = _inverse(pairs.sums + penalty * np.eye(pairs.p)) @ c_sum
-    b = c / (pairs.s + penalty)[:, None]
-    return pairs.longer(b_sum + b, b_sum - b)
+def odds(logs: Array) -> Array:
+    """Return log-odds of the best of the rivals against the others' mean: negative if it is a twin.
+
+    Parameters
+    ----------
+    logs : ndarray of shape (k + 1, n)
+        Log-likelihoods of variables, first, and twins. A tie at the top is nobody's: 0.
+    """
+    others = np.sort(logs, axis=0)
+    best, second = others[-1], others[-2]
+    mean = np.mean(np.exp(others[:-1] - second), axis=0)
+    margin = np.where(best > second, best - second - np.log(mean), 0.0)
+    return np.where(logs[0] == best, margin, -margin)
 
 
-def score(pairs: Pairs, products: Array, K: Array) -> Array:
-    """Difference of the lengths of variable and twin in the space of the outputs, one by one."""
-    C = products @ _inverse_root(K)
-    return pairs.longer(C[: pairs.p], C[pairs.p :])
+def ridge(rivals: Rivals, products: Array, K: Array) -> Array:
+    """Difference of the lengths of ridge coefficients of variable and twins."""
+    c_sum, c = rivals.in_noise_units(products, K)
+    penalty = 1 / rivals.mean_effect(c_sum)
+    b_sum = _inverse(rivals.sums + penalty * np.eye(rivals.p)) @ c_sum
+    return rivals.longest(b_sum + c / (rivals.s + penalty)[:, None])
+
+
+def score(rivals: Rivals, products: Array, K: Array) -> Array:
+    """Difference of the lengths of variable and twins in the space of the outputs, one by one."""
+    return rivals.longest(products @ _inverse_root(K))
 
 
 def _inverse_root(A: Array) -> Array:
@@ -164,9 +208,10 @@ def _inverse(A: Array) -> Array:
             "Candidates and their twins depend on each other but for rounding; lower "
             "max_correlation, so that what is so close counts as one variable."
         )
-    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-    lower = np.tril(inverse)
-    return lower + np.tril(lower, -1).T
+    lower, _ = dpotri(factor, lower=1, overwrite_c=1)  # above the diagonal are zeros
+    inverse = lower + lower.T
+    np.fill_diagonal(inverse, np.diag(lower))
+    return inverse
 
 
 STATISTICS: dict[str, Statistic] = {"likelihood": likelihood, "ridge": ridge, "score": score}

@@ -40,6 +40,9 @@ class Deflation(Protocol):
     def scores(self) -> Array:
         """Scores of all candidates in the space as it is now, from scratch."""
 
+    def score(self, j: int) -> float:
+        """Score of one of the candidates that are followed, from scratch."""
+
     def opening_scores(self) -> Array:
         """Scores that tell which candidates may be picked in the rounds to come."""
 
@@ -83,6 +86,11 @@ class ProjectedDeflation:
             out[columns] = np.einsum("ij,ij->j", block, block)
         return out
 
+    def score(self, j: int) -> float:
+        left = self.R.column(j)
+        left -= (self.Q @ left) @ self.Q
+        return float(left @ left)
+
     def opening_scores(self) -> Array:
         """Scores of all candidates before any direction was taken out."""
         out = np.empty(self.n)
@@ -95,7 +103,7 @@ class ProjectedDeflation:
         q = self.R.column(j)
         for _ in range(2):  # twice is enough (Kahan, Parlett)
             q -= (self.Q @ q) @ self.Q
-        q /= np.linalg.norm(q)
+        q /= np.sqrt(q @ q)
         self.Q = np.vstack([self.Q, q])
         c: Array = self.R.project(q) if self._gathered is None else q @ self._gathered
         return c
@@ -138,6 +146,13 @@ class CholeskyDeflation:
         initial = (~self.conditioning.vanished).astype(np.float64)
         return np.maximum(initial - np.einsum("ij,ij->j", L, L), 0.0)
 
+    def score(self, j: int) -> float:
+        if self.conditioning.vanished[j]:
+            return 0.0
+        place = j if self._active is None else int(np.searchsorted(self._active, j))
+        along = self._active_L.rows[:, place]
+        return max(1.0 - float(along @ along), 0.0)
+
     def opening_scores(self) -> Array:
         """Scores as they are now: they all began as 1."""
         return self.scores()
@@ -156,6 +171,8 @@ class CholeskyDeflation:
 
     def narrow(self, active: Array | None) -> None:
         self._complete()
+        if not self.conditioning.gram.narrow_x_rows:
+            active = None  # some columns cost as much as all
         self._active = active
         self._active_L = self._L
         if active is not None:

@@ -1,4 +1,4 @@
-"""The variables that enter a contest with their twins: and what comes of it."""
+"""The variables that enter a contest with their twins, and what comes of it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.search.contest import Pairs, Statistic
+from projse.search.contest import Rivals, Statistic
 from projse.search.near_copies import group_copies, whitened
 from projse.search.twins import Twins, equal_distances, least_reconstructable
 from projse.search.unit_products import UnitProducts
@@ -17,6 +17,22 @@ Array = NDArray[Any]
 
 DISTANCES = {"mvr": least_reconstructable, "equal": equal_distances}
 """Ways to choose how far twins are from their variables."""
+
+
+FEWEST = 2.5
+"""There are twins enough if discoveries as few as this can be made."""
+
+MOST_TWINS = 20
+
+
+def enough_twins(room: int, level: float) -> int:
+    """Return the number of twins of each variable, where the rows have room for some.
+
+    With k twins the filter needs ``1 / (k level)`` variables that win to find any. But the more
+    twins there are, the closer they must come to their variables, ``D ⪯ (1 + 1/k) S``, and the
+    more have to be beaten: once so few discoveries are possible, further twins cost power.
+    """
+    return min(room, MOST_TWINS, int(np.ceil(1 / (FEWEST * level) - 1e-9)))
 
 
 @dataclass(frozen=True)
@@ -49,14 +65,20 @@ class Entrants:
 
     @property
     def fit_in(self) -> bool:
-        """Whether the rows have room for the twins."""
-        return self.products.degrees >= 2 * len(self.groups)
+        """Whether the rows have room for a twin of each."""
+        return self.room > 0
+
+    @property
+    def room(self) -> int:
+        """Number of twins of each that the rows have room for."""
+        return self.products.degrees // max(len(self.groups), 1) - 1
 
     def contests(
         self,
         statistic: Statistic,
         *,
         n_draws: int,
+        n_twins: int,
         twins: str,
         rng: np.random.Generator,
         seen: UnitProducts | None = None,
@@ -66,7 +88,7 @@ class Entrants:
         Parameters
         ----------
         statistic : callable
-        n_draws : int
+        n_draws, n_twins : int
         twins : {"mvr", "equal"}
         rng : Generator
         seen : UnitProducts or None
@@ -76,11 +98,11 @@ class Entrants:
         """
         B, products = self.basis, self.products
         S, C, K = B.T @ products.S @ B, B.T @ products.C, products.K
-        drawn = Twins(S, C, K, products.degrees, DISTANCES[twins](S), products.rounding)
-        gram, degrees, more = drawn.gram, products.degrees, np.zeros((2 * len(C), 1))
+        s = DISTANCES[twins](S, n_twins)
+        degrees, more = products.degrees, np.zeros((1, 1))
+        drawn = Twins(S, C, K, degrees, s, n_twins, products.rounding)
         if seen is not None:
-            gram = gram + np.tile(B.T @ seen.S @ B, (2, 2))
-            more = np.tile(B.T @ seen.C, (2, 1))
+            S, more = S + B.T @ seen.S @ B, B.T @ seen.C
             K, degrees = K + seen.K, degrees + seen.degrees
-        pairs = Pairs(gram, self.groups, degrees)
-        return [statistic(pairs, drawn.draw(rng) + more, K) for _ in range(n_draws)]
+        rivals = Rivals(S, s, self.groups, degrees, n_twins)
+        return [statistic(rivals, drawn.draw(rng) + more, K) for _ in range(n_draws)]

@@ -1,4 +1,4 @@
-"""Who is picked first, a variable or its twin: a statistic for the knockoff filter."""
+"""Who is picked first, a variable or one of its twins: a statistic for the knockoff filter."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.moments.sums import Moments
-from projse.search.contest import Pairs
+from projse.search.contest import Rivals
 from projse.search.task import Task
 
 Array = NDArray[Any]
 
 
 class EntryOrder:
-    """How early a variable or its twin is picked, by a selection from all of them.
+    """How early a variable or one of its twins is picked, by a selection from all of them.
 
     Parameters
     ----------
@@ -30,27 +30,26 @@ class EntryOrder:
         self.parameters = parameters
         self.rng = rng
 
-    def __call__(self, pairs: Pairs, products: Array, K: Array) -> Array:
-        n, q = products.shape
-        squares = np.diag(pairs.gram).copy()
-        m = pairs.degrees + 1
+    def __call__(self, rivals: Rivals, products: Array, K: Array) -> Array:
+        n_rivals, p, q = products.shape
+        n, gram = n_rivals * p, rivals.gram
+        m = rivals.degrees + 1
         moments = Moments(
             n_samples=m,
             sum_weights=float(m),
             x_mean=np.zeros(n),
             y_mean=np.zeros(q),
             yy=K,
-            yx=np.ascontiguousarray(products.T),
-            xx_diag=squares,
-            xx=pairs.gram,
+            yx=np.ascontiguousarray(products.reshape(n, q).T),
+            xx_diag=np.diag(gram).copy(),
+            xx=gram,
         )
         task = Task.of(self.parameters, n, None)
         plan = replace(task.plan, n_features=n, tie_order=self.rng.permutation(n))
         picks = replace(task, plan=plan).on_moments(moments, may_be_constant=True).selection.indices
         earliness = np.zeros(n)
         earliness[picks] = n - np.arange(len(picks))
-        n_groups = int(pairs.groups.max()) + 1
-        best = np.zeros((2, n_groups))
-        for side, part in enumerate((earliness[: pairs.p], earliness[pairs.p :])):
-            np.maximum.at(best[side], pairs.groups, part)
-        return best.max(axis=0) * np.sign(best[0] - best[1])
+        best = np.zeros((n_rivals, int(rivals.groups.max()) + 1))
+        for own, of_set in zip(best, earliness.reshape(n_rivals, p), strict=True):
+            np.maximum.at(own, rivals.groups, of_set)
+        return best.max(axis=0) * np.sign(best[0] - best[1:].max(axis=0))

@@ -230,10 +230,11 @@ def greedy(
 
 def _in_order(deflation: Deflation, forced: Array, n_candidates: int) -> Iterator[Pick]:
     """Yield the forced picks; one that has nothing left of it takes no direction out."""
-    initial = deflation.scores()
+    deflation.narrow(np.unique(forced))
+    initial = {j: deflation.score(j) for j in forced.tolist()}
     for j in forced.tolist():
         # From scratch each time: a forced pick may have all but vanished.
-        score = float(deflation.scores()[j])
+        score = deflation.score(j)
         yield Pick(j, min(score, 1.0), float("nan"), n_candidates)
         n_candidates -= 1
         if score > deflation.floor(j, initial[j]):

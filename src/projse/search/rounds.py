@@ -28,6 +28,7 @@ from projse.search.greedy import Pick
 from projse.search.shortlist import Shortlist
 from projse.search.significance import unconvinced
 from projse.search.soft_rounds import select_softly
+from projse.threads import threads_worth
 
 Array = NDArray[Any]
 
@@ -57,8 +58,8 @@ class Plan:
         Singular values of the references, where an orthonormal basis took their place.
     n_rows : float
         Rows behind the kernel matrices; weights count as rows.
-    largest_ridge : float
-        Bound on the λ of a pick, where each has its own.
+    smallest_ridge, largest_ridge : float
+        Bounds on the λ of a pick, where each has its own.
     degrees : float
         Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
     dimension : float
@@ -84,6 +85,7 @@ class Plan:
     one_view: bool = False
     spectrum: Array | None = None
     n_rows: float = float("nan")
+    smallest_ridge: float = 0.0
     largest_ridge: float = float("inf")
     degrees: float = float("nan")
     dimension: float = float("inf")
@@ -105,7 +107,8 @@ class Plan:
     def ridge(self, values: Array, alpha: float, n_candidates: int) -> Ridge:
         """Return the λ of picks, ``redundancy = λ / (1 + λ)``; ``values`` are those of ``K_YY``."""
         if self.redundancy is None:
-            return OwnRidge(values, alpha, self.n_rows, n_candidates, self.largest_ridge)
+            bounds = self.smallest_ridge, self.largest_ridge
+            return OwnRidge(values, alpha, self.n_rows, n_candidates, *bounds)
         ridge = self.redundancy / (1 - self.redundancy) if self.redundancy < 1 else np.inf
         return FixedRidge(ridge)
 
@@ -173,7 +176,11 @@ class ReferenceSpace:
         conditioning = self.conditioning
         if self.by_cholesky:
             return CholeskyDeflation(conditioning), int((~conditioning.vanished).sum())
-        plan, gram = self.plan, self.gram
+        with threads_worth(self.gram.n_y**2 * (self.gram.n_x + 9 * self.gram.n_y)):
+            return self._open()
+
+    def _open(self) -> tuple[Deflation, int]:
+        conditioning, plan, gram = self.conditioning, self.plan, self.gram
         K = conditioning.reference()
         units = self.units
         amplification = conditioning.y_amplification()

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsv
 from scipy.special import betainc
 
 from projse.moments.counts import are_no_counts
@@ -185,7 +185,7 @@ class _GrowingCholesky:
     """A Cholesky factor that grows by a variable at a time; one that depends adds no row."""
 
     def __init__(self) -> None:
-        self._L = np.empty((0, 0))
+        self._L = np.zeros((16, 16), order="F")
         self._kept: list[int] = []
         self._n = 0
 
@@ -197,11 +197,16 @@ class _GrowingCholesky:
     def add(self, products: Array, square: float, rounding: float) -> float:
         """Add a variable; return its squared length given the ones before it."""
         components = products[self._kept]
-        if self.rank:
-            components = solve_triangular(self._L, components, lower=True, check_finite=False)
+        k = self.rank
+        if k:
+            components = dtrsv(self._L[:k, :k], components, lower=1)
         left = float(square - components @ components)
         if left > rounding:
-            self._L = np.block([[self._L, np.zeros((self.rank, 1))], [components, np.sqrt(left)]])
+            if k == len(self._L):
+                larger = np.zeros((2 * k, 2 * k), order="F")
+                larger[:k, :k] = self._L
+                self._L = larger
+            self._L[k, :k], self._L[k, k] = components, np.sqrt(left)
             self._kept.append(self._n)
         self._n += 1
         return left

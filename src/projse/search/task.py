@@ -37,7 +37,7 @@ from projse.moments.counts import are_no_counts, rows_that_count
 from projse.moments.own_products import IN_MEMORY, Cross
 from projse.moments.sums import Moments
 from projse.parameters import plain_rank
-from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW
+from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW, SMALLEST_IN_TWO_VIEWS
 from projse.search.doubts import doubts
 from projse.search.named_variables import NamedVariables, refuse_kernel
 from projse.search.picked import Part, Picked, gather
@@ -147,6 +147,7 @@ class Task:
             tol=p.tol,
             one_view=one_view,
             first=getattr(p, "_first", None),
+            smallest_ridge=SMALLEST_IN_TWO_VIEWS if getattr(p, "_two_views", False) else 0.0,
             significance=p.significance if p.n_features_to_select == "auto" else None,
         )
         return cls(
@@ -203,7 +204,12 @@ class Task:
         return ProductsNeeded(self.plan, self.spec, self.n_x, self.is_grouped)
 
     def complete(
-        self, sum_weights: float, n_rows: int, spectrum: Array | None, n_conditioned: int = 0
+        self,
+        sum_weights: float,
+        n_rows: int,
+        spectrum: Array | None,
+        n_conditioned: int = 0,
+        keeps_rows: bool = False,
     ) -> Plan:
         """Add to the plan what is only known once the rows were seen.
 
@@ -217,9 +223,6 @@ class Task:
             )
         counted = float(rows_that_count(sum_weights, n_rows))
         dimension = counted - int(self.spec.center) - n_conditioned
-        plan = replace(plan, n_rows=counted, dimension=dimension)
-        if plan.one_view:
-            plan = replace(plan, largest_ridge=LARGEST_IN_ONE_VIEW)
         degrees = float("nan")
         if self.spec.is_linear and not plan.one_view:
             degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center) - n_conditioned
@@ -229,10 +232,17 @@ class Task:
                 "that n_features_to_select='auto' goes by take weights as counts of rows; multiply "
                 f"them by {n_rows / sum_weights:.3g}, or use a number."
             )
-        if spectrum is not None:
+        return replace(
+            plan,
+            n_rows=counted,
+            dimension=dimension,
+            largest_ridge=LARGEST_IN_ONE_VIEW if plan.one_view else plan.largest_ridge,
             # A basis stands for the references, which are no longer the candidates themselves.
-            plan = replace(plan, one_view=False)
-        return replace(plan, degrees=degrees, spectrum=spectrum)
+            one_view=plan.one_view and spectrum is None,
+            degrees=degrees,
+            spectrum=spectrum,
+            keeps_rows=keeps_rows,
+        )
 
     def settled(self, n_outputs: int) -> Task:
         """Settle ``rank="auto"`` by the number of outputs."""
@@ -325,8 +335,8 @@ class Task:
         w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
         n_rows = int(np.count_nonzero(w))
         n_conditioned = route.gram.n_conditioned
-        plan = self.complete(float(w.sum()), n_rows, route.spectrum, n_conditioned)
-        plan = replace(plan, keeps_rows=keep and _makes_rows(route))
+        kept = keep and _makes_rows(route)
+        plan = self.complete(float(w.sum()), n_rows, route.spectrum, n_conditioned, kept)
         constant = self._constant(route.gram, refuse=not may_be_constant)
         gram = self.by_variables(route.gram)
         selection = select(gram, plan, phase("picks"))
@@ -395,8 +405,8 @@ class Task:
         handed_on = moments if sketch is None else None
         route = Route(gram, handed_on, moments, None, spectrum, n_sketched=n_sketched)
         weight, n_rows = moments.sum_weights, moments.n_samples
-        plan = self.complete(weight, n_rows, spectrum, gram.n_conditioned)
-        plan = replace(plan, keeps_rows=keep and _makes_rows(route))
+        kept = keep and _makes_rows(route)
+        plan = self.complete(weight, n_rows, spectrum, gram.n_conditioned, kept)
         constant = self._constant(gram, refuse=not (provisional or may_be_constant))
         gram = self.by_variables(gram)
         selection = select(gram, plan)

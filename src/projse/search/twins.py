@@ -1,17 +1,20 @@
 """Twins of the candidates, from moments alone: the same correlations, and no say in the outputs.
 
 For candidates of unit norm with products S, and C, K the products with and of the outputs, the
-twins (fixed-X knockoffs, Barber and Candès 2015) are columns X̃ with::
+k twins of each (fixed-X knockoffs, Barber and Candès 2015; several of them, Gimenez and Zou 2019)
+are columns X̃₁ … X̃ₖ with::
 
-    [X X̃]ᵀ[X X̃] = [[S, S − D], [S − D, S]],    D = diag(s),  0 ⪯ D ⪯ 2S
+    X̃ᵢᵀX̃ᵢ = S,    XᵀX̃ᵢ = X̃ᵢᵀX̃ⱼ = S − D,    D = diag(s),  0 ⪯ D ⪯ (1 + 1/k) S
 
-From rows they are ``X̃ = X (I − S⁻¹D) + Ũ L`` with ``LᵀL = 2D − D S⁻¹ D`` and Ũ an orthonormal basis
-that is drawn at random from what is orthogonal to X. A selection sees their products only::
+From rows they are ``X̃ᵢ = X (I − S⁻¹D) + Eᵢ`` with ``EᵢᵀEⱼ = D − D S⁻¹ D``, plus D for i = j: the
+E span a space that is drawn at random from what is orthogonal to X. In directions of the twins of
+which the first is their mean, they are free of each other::
 
-    X̃ᵀY = (I − D S⁻¹) C + Lᵀ Z R,    RᵀR = K − Cᵀ S⁻¹ C
+    E₁ᵀE₁ = (k + 1) D − k D S⁻¹ D = LᵀL,    EᵢᵀEᵢ = D    for the others
 
-where ``Z = Ũᵀ Q``, Q an orthonormal basis of the residuals of Y: a corner of a random orthogonal
-matrix. Its law is known, and a draw of it stands for rows that nobody has to read.
+A selection sees products only, and ``EᵀY = Lᵀ Z R`` or ``√D Z R`` with ``RᵀR = K − Cᵀ S⁻¹ C`` and Z
+the corner of a random orthogonal matrix. Its law is known, and a draw of it stands for rows that
+nobody has to read.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, eigh, solve_triangular
+from scipy.linalg import cho_factor, cho_solve, eigh, helmert, solve_triangular
 from scipy.linalg.blas import dsyr
 from scipy.linalg.lapack import dpotrf
 
@@ -49,43 +52,63 @@ class Twins:
         Products of the outputs.
     degrees : int
         Dimension of the space that the variables vary in: rows, less one for the means, less what
-        was conditioned on. At least ``2 p``.
+        was conditioned on. At least ``(n_twins + 1) p``.
     s : ndarray of shape (p,)
-        Norm of what tells candidates and twins apart, halved: ``1 − s`` is their correlation.
+        Square of what tells candidates and twins apart, halved: ``1 − s`` is their correlation.
+    n_twins : int, default=1
+        Twins of each candidate.
     rounding : float
         Outputs of which the candidates leave no more than this share are explained wholly.
 
-    Attributes
-    ----------
-    gram : ndarray of shape (2p, 2p)
-        Products of candidates and twins, the same for all draws.
-
     Notes
     -----
-    Costs ``O(p³)`` once, and ``2 p² q`` flops a draw. The roots of L and of R are those that do
-    not depend on signs or orders that rounding may change: the same random numbers give the same
-    twins wherever the moments were summed.
+    Costs ``O(p³)`` once, and ``2 p² q + k p q²`` flops a draw. The roots of L and of R are those
+    that do not depend on signs or orders that rounding may change: the same random numbers give
+    the same twins wherever the moments were summed.
     """
 
     def __init__(
-        self, S: Array, C: Array, K: Array, degrees: int, s: Array, rounding: float = 1e-10
+        self,
+        S: Array,
+        C: Array,
+        K: Array,
+        degrees: int,
+        s: Array,
+        n_twins: int = 1,
+        rounding: float = 1e-10,
     ) -> None:
-        p = len(S)
-        if degrees < 2 * p:
+        p, k = len(S), n_twins
+        if degrees < (k + 1) * p:
             raise ValueError(f"{degrees} dimensions do not hold {p} candidates and their twins.")
-        self.C = C
-        self.gram = np.block([[S, S - np.diag(s)], [S - np.diag(s), S]])
+        self.C, self.n_twins = C, n_twins
         factor = cho_factor(S, lower=True)
         self._explained = C - s[:, None] * cho_solve(factor, C)
-        self._L = definite_root(2 * np.diag(s) - s[:, None] * cho_solve(factor, np.diag(s)))
+        common = (k + 1) * np.diag(s) - k * s[:, None] * cho_solve(factor, np.diag(s))
+        self._L, self._root_s = definite_root(common), np.sqrt(s)
+        self._directions = helmert(k, full=True)
         half = solve_triangular(factor[0], C, lower=True)
-        self._R = echelon_root(K - half.T @ half, rounding * np.diag(K))
-        self._spare = degrees - 2 * p
+        left, nothing = K - half.T @ half, rounding * np.diag(K)
+        # What the candidates leave has no more dimensions than this, whatever rounding says.
+        self._R = echelon_root(left, nothing)[: degrees - p]
+        explained = np.diag(left) <= nothing
+        self._nothing = np.sqrt(np.outer(s, np.where(explained, nothing, 0.0)))
+        self._spare = degrees - (k + 1) * p
 
     def draw(self, rng: np.random.Generator) -> Array:
-        """Return products of candidates and twins with the outputs, of shape (2p, q)."""
-        Z = orthogonal_corner(len(self.C), len(self._R), self._spare, rng)
-        return np.concatenate([self.C, self._explained + self._L @ (Z @ self._R)])
+        """Return products with the outputs, of shape (n_twins + 1, p, q): candidates come first.
+
+        Of outputs that candidates explain wholly, nothing but rounding tells those that do not
+        matter from their twins: then their products are the same, and no twin loses by rounding.
+        """
+        k, (p, q) = self.n_twins, self.C.shape
+        Z = orthogonal_corner(k * p, len(self._R), self._spare, rng)
+        E = (Z @ self._R).reshape(k, p, q)
+        E[0] = self._L @ E[0]
+        E[1:] *= self._root_s[:, None]
+        E = np.tensordot(self._directions.T, E, axes=1)
+        products = np.concatenate([self.C[None], self._explained + E])
+        mean = products.mean(axis=0)
+        return np.where(np.abs(products - mean).max(axis=0) > self._nothing, products, mean)
 
 
 def orthogonal_corner(p: int, r: int, spare: int, rng: np.random.Generator) -> Array:
@@ -139,37 +162,39 @@ def echelon_root(A: Array, nothing: Array) -> Array:
     return np.array(rows).reshape(len(rows), len(left))
 
 
-def equal_distances(S: Array) -> Array:
+def equal_distances(S: Array, n_twins: int = 1) -> Array:
     """Return the largest s that is the same for all candidates, at most 1."""
     least = float(eigh(S, eigvals_only=True, subset_by_index=[0, 0])[0])
-    return np.full(len(S), min(1.0, 2.0 * max(least, 0.0)) * (1.0 - SHRINKAGE))
+    most = min(1.0, (1 + 1 / n_twins) * max(least, 0.0))
+    return np.full(len(S), most * (1.0 - SHRINKAGE))
 
 
-def least_reconstructable(S: Array) -> Array:
+def least_reconstructable(S: Array, n_twins: int = 1) -> Array:
     """Return the s with which candidates and twins tell least about each other.
 
     Minimum variance-based reconstructability (Spector and Janson 2022): least ``tr G⁻¹`` of the
-    products G of candidates and twins, the sum of the inverse variances of each given all others::
+    products G of candidates and k twins, the sum of inverse variances of each given all others::
 
-        tr G⁻¹ = tr (2S − D)⁻¹ + tr D⁻¹    up to a factor
+        tr G⁻¹ = tr ((k + 1) S − k D)⁻¹ + k tr D⁻¹
 
-    by coordinate descent. With ``A = (2S − D)⁻¹`` the best change of one s_j solves
-    ``‖A_j‖ (s_j + δ) = 1 − δ A_jj``, and changes A by a matrix of rank one: ``O(p²)`` flops a step,
-    a sweep over all candidates costs ``O(p³)``, and few are needed.
+    by coordinate descent. With ``A = ((k + 1) S − k D)⁻¹`` the best change of one s_j solves
+    ``‖A_j‖ (s_j + δ) = 1 − k δ A_jj``, and changes A by a matrix of rank one: ``O(p²)`` flops a
+    step, a sweep over all candidates costs ``O(p³)``, and few are needed.
     """
-    s = equal_distances(S) / 2  # at the limit 2S − D has no inverse
+    k = n_twins
+    s = equal_distances(S, k) / 2  # at the limit the matrix has no inverse
     p = len(s)
     loss = np.inf
     for _ in range(SWEEPS):
-        A = np.asfortranarray(np.linalg.inv(2 * S - np.diag(s)))
-        before, loss = loss, float(np.trace(A) + np.sum(1 / s))
+        A = np.asfortranarray(np.linalg.inv((k + 1) * S - k * np.diag(s)))
+        before, loss = loss, float(np.trace(A) + k * np.sum(1 / s))
         if before - loss <= STANDSTILL * loss:
             break
         for j in range(p):
             # Only the lower half is kept up to date: half the work.
             column = np.concatenate([A[j, :j], A[j:, j]])
             norm = float(np.sqrt(column @ column))
-            step = (1.0 - s[j] * norm) / (norm + column[j])
+            step = (1.0 - s[j] * norm) / (norm + k * column[j])
             s[j] += step
-            A = dsyr(step / (1.0 - step * column[j]), column, a=A, lower=1, overwrite_a=1)
+            A = dsyr(k * step / (1.0 - k * step * column[j]), column, a=A, lower=1, overwrite_a=1)
     return s

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.sources.batch_size import BATCH_BYTES, small_depth
+from projse.sources.batch_size import cut
 
 Array = NDArray[Any]
 
 
 def block_rows(n_x: int, n_y: int, itemsize: int) -> int:
     """Rows of a block: as many as a small product takes, or a batch."""
-    rows = int(np.clip(BATCH_BYTES // ((n_x + n_y) * itemsize), 128, 8192))
-    return min(small_depth(n_y + 1, n_x) or rows, rows)
+    rows = cut().batch_rows(n_x + n_y, itemsize)
+    return min(cut().small_depth(n_y + 1, n_x) or rows, rows)
 
 
 class BlockedRows:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from projse.exceptions import SourceError
 from projse.sources import files as _files
 from projse.sources.file_part import FilePart
 from projse.sources.parts import Reading, import_arrow
+
+HEADER_BYTES = 1 << 16
+"""Bytes at the beginning of a file that are searched for semicolons."""
 
 
 class CsvPart(FilePart):
@@ -25,8 +29,18 @@ class CsvPart(FilePart):
 
         return {
             "read_options": csv.ReadOptions(block_size=1 << 24),
-            "parse_options": csv.ParseOptions(delimiter=_files.delimiter(self.file.path)),
+            "parse_options": csv.ParseOptions(delimiter=self._delimiter),
         }
+
+    @cached_property
+    def _delimiter(self) -> str:
+        """What separates columns: a semicolon where the header has some, and no comma."""
+        usual = _files.delimiter(self.file.path)
+        if usual != ",":
+            return usual
+        with open(self.file.path, "rb") as file:
+            header = self._source(file).read(HEADER_BYTES).split(b"\n")[0]
+        return ";" if b";" in header and b"," not in header else usual
 
     def _source(self, file: Any) -> Any:
         """Unpack a file that is compressed."""

@@ -33,6 +33,9 @@ Weighted = tuple[Any, Array | None]
 CHUNK_BYTES = 1 << 25
 """Bytes of the entries of a chunk: sums of many levels are large, and are added once a chunk."""
 
+NO_LABEL = "(missing)"
+"""Class of rows without a label."""
+
 CHUNK_ROWS = (1 << 12, 1 << 17)
 
 LOOK_BYTES = 1 << 27
@@ -129,7 +132,7 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
                 batch, _ = without_missing(batch, None, columns.all, types)
             return batch.select([*names, *weights])
 
-        table = part.head(reading, left, take)
+        table = _known_types(part.head(reading, left, take), columns)
         if tables:
             try:
                 table = table.cast(tables[0].schema)
@@ -142,6 +145,25 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
     table = pa.concat_tables(tables)
     weight = check_weight(_plain(table, weights)[:, 0], table.num_rows) if weights else None
     return table.select(names), weight
+
+
+def _known_types(table: Any, columns: Columns) -> Any:
+    """Give columns of nothing but gaps the type that they have in parts to come."""
+    import pyarrow as pa
+
+    for place, field in enumerate(table.schema):
+        kind = columns.type_of.get(field.name, "")
+        if not pa.types.is_null(field.type) or kind in ("", "null"):
+            continue
+        known = pa.float64()
+        if "string" in kind:
+            known = pa.string()
+        elif kind.startswith(("timestamp", "date")):
+            known = pa.timestamp("us")
+        elif kind == "bool":
+            known = pa.bool_()
+        table = table.set_column(place, field.name, table.column(place).cast(known))
+    return table
 
 
 def understood(batch: Any) -> Any:
@@ -251,14 +273,14 @@ def _encoded(
             weight = None if weight is None else weight[~gaps]
     if not table.num_rows:
         return None
-    X, x_variables = encoding.x.encode(table.select(columns.features))
+    X, x_variables = encoding.x.encode(table.select(columns.features), later=True)
     rows = Rows(X, weight=weight, x_variables=x_variables)
     if encoding.y is not None:
         rows.Y, rows.y_variables = encoding.y.encode(table.select(columns.targets))
     elif columns.targets:
         rows.Y, rows.target_names = _plain(table, columns.targets), columns.targets
     if columns.labels is not None:
-        _label(rows, table.column(columns.labels))
+        _label(rows, table.column(columns.labels), missing)
     if encoding.z is not None:
         Z, variables = encoding.z.encode(table.select(columns.covariates))
         rows = with_covariates(rows, Z, variables.titles, variables)
@@ -289,13 +311,18 @@ def _one_chunk(column: Any) -> Any:
     return column.chunk(0) if hasattr(column, "chunks") and column.num_chunks == 1 else column
 
 
-def _label(rows: Rows, column: Any) -> None:
-    """Take class labels as the references."""
+def _label(rows: Rows, column: Any, missing: str) -> None:
+    """Take class labels as the references; a gap among strings may be a class of its own."""
     import pyarrow as pa
 
     n_missing = int(column.is_null(nan_is_null=True).to_numpy().sum())
     if n_missing:
-        raise ValueError(missing_labels(n_missing))
+        kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+        is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+        if missing not in ("indicator", "mean") or not is_text:
+            number = "" if is_text else " Numbers may have gaps: target_type='continuous'."
+            raise ValueError(missing_labels(n_missing) + number)
+        column = column.cast(pa.string()).fill_null(NO_LABEL)
     classes, codes = coded(column.chunks)
     if not pa.types.is_dictionary(column.type):
         refuse_continuous(classes, "the column of labels")

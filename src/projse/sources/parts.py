@@ -77,6 +77,25 @@ class Part(ABC):
         raise NotImplementedError
 
 
+def fields_of(parts: Sequence[Part]) -> list[Field] | None:
+    """Return the columns of the first part.
+
+    One that holds nothing but gaps there is what the first part with values says.
+    """
+    fields = parts[0].fields()
+    if fields is None:
+        return None
+    unknown = {field.name for field in fields if field.kind == "null"}
+    known: dict[str, Field] = {}
+    for part in parts[1:]:
+        if not unknown:
+            break
+        here = {f.name: f for f in part.fields() or () if f.name in unknown and f.kind != "null"}
+        known |= here
+        unknown -= here.keys()
+    return [known.get(field.name, field) for field in fields]
+
+
 class Items:
     """Items of an iterable, whose first one was looked at.
 

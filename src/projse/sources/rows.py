@@ -113,9 +113,18 @@ class Rows:
 
     def take(self, indices: Array | slice) -> Rows:
         """Keep some rows: a slice of dense rows is not copied."""
-        Y = None if self.Y is None else self.Y[indices]
+        Y = None if self.Y is None else _taken(self.Y, indices)
         weight = None if self.weight is None else self.weight[indices]
-        return replace(self, X=self.X[indices], Y=Y, weight=weight)
+        return replace(self, X=_taken(self.X, indices), Y=Y, weight=weight)
+
+
+def _taken(A: Any, indices: Array | slice) -> Any:
+    """Return some rows of an array of any kind."""
+    contiguous = isinstance(A, np.ndarray) and A.flags.c_contiguous
+    if contiguous and not isinstance(indices, slice) and indices.dtype.kind in "iu":
+        # Whole rows at a time, and other threads may run meanwhile.
+        return A.take(indices, axis=0)
+    return A[indices]
 
 
 def is_dask(*values: Any) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from projse.sources.table import read
 from projse.sources.table.plan import PERIODS, ColumnPlan
-from projse.sources.table.splines import spline_columns
 
 Array = NDArray[Any]
+
+
+class InfinityError(ValueError):
+    """A number is infinite."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,20 @@ class Block:
         return len(self.what) if self.codes is None else 1
 
     def write(self, part: slice, out: Array) -> None:
-        """Write some rows of all columns, of which the codes of a category are left to others."""
-        n_values = len(self.what) - (self.gap is not None)
-        if self.spline is not None and self.plan is not None:
-            knots, degree = self.plan.knots, self.plan.degree
-            out[:, :n_values] = spline_columns(self.spline[part], knots, degree)
-        elif self.values is not None:
-            out[:, :n_values] = self.values[part]
+        """Write some rows of all columns, but for splines, which are evaluated by others."""
+        if self.codes is not None:
+            out[:] = self.codes[part, None] == np.arange(len(self.what))
+            return
+        if self.values is not None:
+            out[:, : self.values.shape[1]] = self.values[part]
         if self.gap is not None:
-            out[:, n_values] = self.gap[part]
+            out[:, -1] = self.gap[part]
+
+    def take(self, rows: Array) -> Block:
+        """Keep some rows."""
+        parts = ("values", "spline", "gap", "codes")
+        known = {name: getattr(self, name) for name in parts if getattr(self, name) is not None}
+        return replace(self, **{name: part[rows] for name, part in known.items()})
 
 
 def block_of(column: Any, plan: ColumnPlan) -> Block:
@@ -85,10 +93,11 @@ def gaps_of(column: Any, plan: ColumnPlan) -> NDArray[np.bool_]:
 
 def _number(column: Any, plan: ColumnPlan) -> Block:
     values = read.numbers(column)
-    n_inf = int(np.isinf(values).sum())
-    if n_inf:
-        raise ValueError(f"infinity in {n_inf} rows")
-    gap = np.isnan(values)
+    with np.errstate(over="ignore", invalid="ignore"):
+        finite = bool(np.isfinite(values.sum(dtype=np.float64)))
+    if not finite and (n_inf := int(np.isinf(values).sum())):
+        raise InfinityError(f"infinity in {n_inf} rows")
+    gap = np.zeros(len(values), dtype=bool) if finite else np.isnan(values)
     if plan.knots:
         n_columns = len(plan.knots) + plan.degree - 2
         what = tuple(("spline", str(k)) for k in range(n_columns))

@@ -7,6 +7,7 @@ levels and gaps need not be known in advance, since moments of batches with diff
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,11 +16,13 @@ from numpy.typing import NDArray
 
 from projse.exceptions import IdentifierWarning
 from projse.parameters import one_of
-from projse.sources.table.blocks import Block, block_of, gaps_of
+from projse.sources.table.blocks import Block, InfinityError, block_of, gaps_of
+from projse.sources.table.column_blocks import ColumnBlocks
 from projse.sources.table.frame import Frame
 from projse.sources.table.kinds import MISSING, kinds_of, listed
 from projse.sources.table.plan import ColumnPlan, plan_of
 from projse.sources.variables import Column, Variables
+from projse.threads import effective_n_threads, ordered_map
 from projse.warn import warn_caller
 
 Array = NDArray[Any]
@@ -30,6 +33,9 @@ LOOK_ROWS = 100_000
 MAX_LEVELS = 1000
 """A category with more levels than this is taken for an identifier."""
 
+MANY_ROWS = 10_000
+"""From so many rows on, quantiles are taken in threads."""
+
 BASES = ("linear", "spline")
 
 SPARSE_COLUMNS = 8
@@ -37,6 +43,9 @@ SPARSE_COLUMNS = 8
 
 CHUNK = 1 << 12
 """Rows that blocks are put side by side in at a time."""
+
+MOST_COLUMNS = 1024
+"""Rows of up to so many columns are multiplied whole, and may be evaluated by then."""
 
 
 @dataclass(frozen=True)
@@ -100,9 +109,14 @@ class TableEncoder:
         kinds = kinds_of(frame, categorical_features)
         first = frame.rows(0, LOOK_ROWS)
         weight = None if weight is None else weight[:LOOK_ROWS]
+
+        def plan(j: int) -> ColumnPlan:
+            return plan_of(first.column(j), kinds[j], basis, max_levels, weight)
+
+        # Quantiles of many rows take a while.
+        many = basis == "spline" and first.shape[0] >= MANY_ROWS
         plans = tuple(
-            plan_of(first.column(j), kind, basis, max_levels, weight)
-            for j, kind in enumerate(kinds)
+            ordered_map(plan, range(len(kinds)), effective_n_threads(None) if many else 1)
         )
         dropped = [frame.title(j) for j, plan in enumerate(plans) if plan.kind == "identifier"]
         if dropped:
@@ -130,8 +144,15 @@ class TableEncoder:
             marked |= self._read(gaps_of, frame, j, plan)
         return marked
 
-    def encode(self, table: Any) -> tuple[Any, Variables]:
+    def encode(self, table: Any, *, later: bool = False) -> tuple[Any, Variables]:
         """Encode a batch.
+
+        Parameters
+        ----------
+        table : data frame, Arrow table or record batch, or array of shape (n, p)
+        later : bool, default=False
+            Whether splines may be evaluated by the pass over the rows, which then are
+            :class:`~projse.sources.table.column_blocks.ColumnBlocks`.
 
         Returns
         -------
@@ -147,8 +168,8 @@ class TableEncoder:
         ]
         if self.missing in ("refuse", "drop"):
             self._refuse_gaps(blocks)
-        what = tuple(Column(v, *w) for v, block in enumerate(blocks) for w in block.what)
-        return _assemble(blocks, frame.shape[0]), Variables(self.variable_names, what)
+        what = tuple(block.what for block in blocks)
+        return _assemble(blocks, frame.shape[0], later), _variables(self.variable_names, what)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON."""
@@ -189,6 +210,11 @@ class TableEncoder:
     def _read(self, how: Any, frame: Frame, j: int, plan: ColumnPlan) -> Any:
         try:
             return how(frame.column(j), plan)
+        except InfinityError as error:
+            raise ValueError(
+                f"Column {frame.title(j)} of {self.label} holds {error}; put finite numbers in "
+                "their place, or gaps (see missing), or leave those rows out."
+            ) from error
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"Column {frame.title(j)} of {self.label}, a {plan.kind} in the first rows, holds "
@@ -207,19 +233,28 @@ class TableEncoder:
             )
 
 
-def _assemble(blocks: list[Block], n: int) -> Any:
+@lru_cache(maxsize=16)
+def _variables(names: tuple[str, ...], what: tuple[tuple[tuple[str, str], ...], ...]) -> Variables:
+    """Name the columns of blocks, whose kinds and keys are mostly those of the batch before."""
+    return Variables(names, tuple(Column(v, *w) for v, own in enumerate(what) for w in own))
+
+
+def _assemble(blocks: list[Block], n: int, later: bool) -> Any:
     """Put blocks side by side: dense, or CSR with the columns of each row in order."""
     n_entries = sum(block.n_entries for block in blocks)
     starts = np.concatenate([[0], np.cumsum([len(block.what) for block in blocks])])
     p = int(starts[-1])
     if p < SPARSE_COLUMNS * n_entries:
-        return _dense(blocks, starts, n)
+        if not any(block.plan is not None for block in blocks):
+            return _dense(blocks, starts, n)
+        rows = ColumnBlocks(blocks, n)
+        return rows if later and p <= MOST_COLUMNS else rows[:]
     data, indices = np.ones((n, n_entries)), np.empty((n, n_entries), dtype=np.int32)
     at = 0
     for block, start in zip(blocks, starts[:-1], strict=True):
         here = slice(at, at + block.n_entries)
         if block.codes is None:
-            block.write(slice(0, n), data[:, here])
+            data[:, here] = ColumnBlocks([block], n)[:]
             indices[:, here] = np.arange(start, start + block.n_entries)
         else:
             indices[:, at] = start + block.codes
@@ -236,9 +271,5 @@ def _dense(blocks: list[Block], starts: Array, n: int) -> Array:
     for first in range(0, n, CHUNK):
         part = slice(first, min(first + CHUNK, n))
         for block, start in zip(blocks, starts[:-1], strict=True):
-            columns = out[part, start : start + len(block.what)]
-            if block.codes is None:
-                block.write(part, columns)
-            else:
-                columns[:] = block.codes[part, None] == np.arange(len(block.what))
+            block.write(part, out[part, start : start + len(block.what)])
     return out

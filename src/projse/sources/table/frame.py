@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,6 +37,11 @@ class Frame:
         if isinstance(table, np.ndarray) or sp.issparse(table):
             return cls(_two_dimensional(table, label), label)
         native = _table_of_batch(table)
+        if _is_lazy(table):
+            raise ValueError(
+                f"{label} is lazy ({type(table).__name__}): its rows are not here yet. Pass "
+                f"{label}.collect(), or the files themselves to fit_source."
+            )
         try:
             data = nw.from_native(native, eager_only=True, allow_series=True)
         except TypeError:
@@ -82,9 +88,27 @@ class Frame:
 def is_table(part: Any) -> bool:
     """Whether something may have columns that are no numbers: a frame, or an array of objects."""
     if isinstance(part, np.ndarray):
-        return part.ndim == 2 and part.dtype.kind in "OUTM"
+        return part.ndim == 2 and part.dtype.kind in "OUTMm"
+    if _is_lazy(part):  # to be refused; to ask for its columns may cost a lot
+        return True
     return getattr(part, "ndim", 2) == 2 and (
         hasattr(part, "columns") or hasattr(part, "to_struct_array")
+    )
+
+
+def _is_lazy(part: Any) -> bool:
+    return hasattr(part, "collect") and not hasattr(part, "shape")
+
+
+def refuse_repeated_names(table: Any, label: str = "X") -> None:
+    """Refuse a data frame with several columns of one name: neither could be named."""
+    columns = None if _is_lazy(table) else getattr(table, "columns", None)
+    if columns is None or getattr(columns, "is_unique", True):
+        return
+    twice = [name for name, n in Counter(columns).items() if n > 1]
+    raise ValueError(
+        f"{label} has several columns called {', '.join(map(repr, twice[:8]))}; rename them, or "
+        "pass an array, whose columns go by place."
     )
 
 

@@ -64,11 +64,15 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
     if categorical_columns(categorical_features, frame).size:
         return True
     if isinstance(frame.data, np.ndarray):
-        return frame.data.dtype.kind in "OUSTmM" and any(
-            k != "number" for k in kinds_of(frame, None)
+        kind = frame.data.dtype.kind
+        return kind == "m" or (
+            kind in "OUSTM" and any(k != "number" for k in kinds_of(frame, None))
         )
     plain = (nw.Boolean,)
     types = list(frame.data.schema.values())
+    # Numbers, but not to those who make an array of a whole frame.
+    if any(isinstance(t, nw.Duration | nw.Decimal) for t in types):
+        return True
     return any(not (t.is_numeric() or isinstance(t, plain)) for t in types) and any(
         kind != "number" and not isinstance(t, plain)
         for kind, t in zip(kinds_of(frame, None), types, strict=True)
@@ -78,6 +82,23 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
 def holds_more_than_numbers(X: Any) -> bool:
     """Whether something is a table with columns that are no numbers."""
     return is_table(X) and needs_encoding(Frame.of(X), None)
+
+
+def mixes(y: Any) -> bool:
+    """Whether references are several columns, not all of them numbers, or a column of dates."""
+    one = len(getattr(y, "shape", ())) == 1 and hasattr(y, "dtype")
+    if y is None or not (is_table(y) or (one and "date" in str(y.dtype).lower())):
+        return False
+    frame = Frame.of(y, "y")
+    if frame.shape[1] > 1:
+        return needs_encoding(frame)
+    return frame.shape[1] == 1 and _is_date(frame.column(0))
+
+
+def _is_date(column: Any) -> bool:
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind == "M"
+    return column.dtype in (nw.Date, nw.Datetime)
 
 
 def _kind(frame: Frame, j: int, declared: bool) -> str:

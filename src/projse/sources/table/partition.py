@@ -17,7 +17,7 @@ from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame, is_table
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.kinds import kinds_of, needs_encoding
+from projse.sources.table.kinds import kinds_of, mixes, needs_encoding
 
 Array = NDArray[Any]
 
@@ -52,7 +52,7 @@ class LookOptions:
         Labels among covariates need none.
         """
         X, Y, _, Z = piece
-        mixed = target_type == "auto" and _mixes(Y)
+        mixed = target_type == "auto" and mixes(Y)
         table = (is_table(X) and needs_encoding(Frame.of(X))) or has_dates(Z)
         if not (self.forced or mixed or table):
             return None
@@ -136,7 +136,7 @@ def encoded_piece(
     else:
         given, variables = encoding.z.encode(Z)
         rows = with_covariates(rows, given, variables.titles, variables)
-    rows.X, rows.x_variables = encoding.x.encode(X)
+    rows.X, rows.x_variables = encoding.x.encode(X, later=True)
     rows.encoding = encoding.to_dict()
     return rows
 
@@ -144,14 +144,6 @@ def encoded_piece(
 def has_dates(Z: Any) -> bool:
     """Whether covariates have columns of dates."""
     return is_table(Z) and "date" in kinds_of(Frame.of(Z, "covariates"))
-
-
-def _mixes(Y: Any) -> bool:
-    """Whether references are several columns, not all of them numbers."""
-    if Y is None or not is_table(Y):
-        return False
-    frame = Frame.of(Y, "y")
-    return frame.shape[1] > 1 and needs_encoding(frame)
 
 
 def _width(Y: Any) -> int:

@@ -78,7 +78,7 @@ def _factorize(column: Any) -> tuple[Array, list[Any]]:
         codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         return codes.astype(np.int64), encoded.dictionary.to_pylist()
     if column.implementation.is_pandas_like():
-        if column.dtype == nw.Categorical or column.dtype == nw.Enum:
+        if hasattr(native, "cat"):  # not so for dictionaries of Arrow
             return native.cat.codes.to_numpy().astype(np.int64), native.cat.categories.tolist()
         codes, values = native.factorize()
         return np.asarray(codes, dtype=np.int64), values.tolist()

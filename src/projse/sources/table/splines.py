@@ -1,26 +1,23 @@
-"""A number as a small spline basis: scikit-learn's, evaluated by its polynomial pieces.
+"""A number as a small spline basis: scikit-learn's, evaluated without a look where a value lies.
 
-``SplineTransformer.transform`` takes eight times as long as the pieces do, and would be most of a
-fit of many rows.
+``SplineTransformer.transform`` takes many times as long, and would be most of a fit of many rows.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from math import factorial
+from math import factorial, frexp
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import SplineTransformer
+from scipy.interpolate import BSpline
 
 Array = NDArray[Any]
 
 KNOTS, DEGREE = 5, 3
 """Five knots of cubic splines: six columns beside the constant."""
-
-CHUNK = 1 << 15
-"""Values that are evaluated at a time: they stay in a cache."""
 
 
 def knots_of(values: Array, weight: Array | None = None) -> tuple[tuple[float, ...], int]:
@@ -46,44 +43,60 @@ def knots_of(values: Array, weight: Array | None = None) -> tuple[tuple[float, .
     return (tuple(float(knot) for knot in knots), degree) if _apart(knots) else ((), DEGREE)
 
 
-def spline_columns(values: Array, knots: tuple[float, ...], degree: int) -> Array:
-    """Evaluate the basis without its last function (they add up to 1); constant beyond the knots.
+class Splines:
+    """Bases of some numbers that have as many knots and the same degree, evaluated together.
+
+    Without the last function of each, since all of them add up to 1; constant beyond the knots.
+
+    Within a piece a spline is a polynomial of how far into it a value lies, and outside of it that
+    distance, clipped to the piece, does not change. So a spline is a constant and a sum over pieces
+    of polynomials of clipped distances: a few loops over the values, whichever piece they lie in,
+    and one small product. They are long enough for threads to run side by side.
 
     Parameters
     ----------
-    values : ndarray of shape (n,)
-        NaN gives zeros.
-    knots : tuple of float
+    knots : sequence of tuple of float
+        Of each number.
     degree : int
-
-    Returns
-    -------
-    ndarray of shape (n, len(knots) + degree - 2)
+    shift : ndarray of shape (numbers * n_functions,) or None
+        What is subtracted from each function.
     """
-    pieces = _pieces(knots, degree)
-    out = np.empty((len(values), pieces.shape[2]))
-    for start in range(0, len(values), CHUNK):
-        _evaluate(values[start : start + CHUNK], knots, pieces, out[start : start + CHUNK])
-    return out
 
+    def __init__(
+        self, knots: Sequence[tuple[float, ...]], degree: int, shift: Array | None = None
+    ) -> None:
+        pieces = [_pieces(own, degree) for own in knots]
+        self.degree = degree
+        self.scale = np.array([piece[0] for piece in pieces])[:, None]
+        self.left, self.right, self.weights = (
+            np.stack([piece[k] for piece in pieces]) for k in (1, 2, 3)
+        )
+        self.n_functions = self.weights.shape[1]
+        if shift is not None:
+            self.weights[:, :, 0] -= shift.reshape(len(knots), self.n_functions)
+        self._memory = np.empty(0)
 
-def _evaluate(values: Array, knots: tuple[float, ...], pieces: Array, out: Array) -> None:
-    x = np.clip(values, knots[0], knots[-1])
-    piece = np.zeros(len(x), dtype=np.int8)
-    for knot in knots[1:-1]:
-        piece += x >= knot
-    gap = np.isnan(x)
-    if gap.any():
-        piece[gap] = -1
-        out[gap] = 0.0
-    for i, coefficients in enumerate(pieces):
-        here = np.flatnonzero(piece == i)
-        powers = np.empty((len(coefficients), len(here)))
-        powers[0] = 1.0
-        np.subtract(x[here], knots[i], out=powers[1])
-        for k in range(2, len(powers)):
-            np.multiply(powers[k - 1], powers[1], out=powers[k])
-        out[here] = powers.T @ coefficients
+    def __call__(self, values: Array, out: Array) -> None:
+        """Write the bases of values of shape (numbers, n) to (numbers, n_functions, n).
+
+        ``degree * (len(knots) - 1)`` multiplications a value and function. NaN gives NaN.
+        """
+        n_numbers, n = values.shape
+        n_pieces = self.left.shape[1]
+        size = n_numbers * n * (1 + self.degree * n_pieces)
+        if self._memory.size < size + values.size:
+            self._memory = np.empty(size + values.size)
+        scaled = self._memory[size : size + values.size].reshape(n_numbers, 1, n)
+        np.multiply(values, self.scale, out=scaled[:, 0])
+        powers = self._memory[:size].reshape(n_numbers, -1, n)
+        powers[:, 0] = 1.0
+        first = powers[:, 1 : 1 + n_pieces]
+        np.clip(scaled, self.left, self.right, out=first)
+        np.subtract(first, self.left, out=first)
+        for k in range(1, self.degree):
+            before = powers[:, 1 + (k - 1) * n_pieces : 1 + k * n_pieces]
+            np.multiply(before, first, out=powers[:, 1 + k * n_pieces : 1 + (k + 1) * n_pieces])
+        np.matmul(self.weights, powers, out=out)
 
 
 def _quantiles(values: Array, weight: Array | None, shares: Array) -> Array:
@@ -97,16 +110,26 @@ def _quantiles(values: Array, weight: Array | None, shares: Array) -> Array:
 
 
 @lru_cache(maxsize=4096)
-def _pieces(knots: tuple[float, ...], degree: int) -> Array:
-    """Coefficients of each piece: shape (pieces, degree + 1, functions)."""
-    base = np.array(knots).reshape(-1, 1)
-    transformer = SplineTransformer(
-        knots=base, degree=degree, extrapolation="constant", include_bias=False
-    ).fit(base)
-    basis = transformer.bsplines_[0]
-    left = base[:-1, 0]
-    taylor = [basis(left, nu=m) / factorial(m) for m in range(degree + 1)]
-    return np.ascontiguousarray(np.stack(taylor, axis=1)[:, :, :-1])
+def _pieces(knots: tuple[float, ...], degree: int) -> tuple[float, Array, Array, Array]:
+    """Return a factor of values, the ends of the pieces after it, and weights of the powers.
+
+    The factor, a power of two, keeps powers within the range of floats and changes no digit.
+    Weights have shape (functions, 1 + degree * pieces): of 1, of the distances into all pieces, of
+    their squares, and so on.
+    """
+    scale = 2.0 ** -min(max(frexp(max(abs(knot) for knot in knots))[1], -1000), 1000)
+    inner = scale * np.array(knots)
+    steps = np.arange(1, degree + 1)
+    # As SplineTransformer has it: the first and the last piece are repeated beyond the ends.
+    before = inner[0] - steps[::-1] * (inner[1] - inner[0])
+    behind = inner[-1] + steps * (inner[-1] - inner[-2])
+    n_functions = len(knots) + degree - 1
+    basis = BSpline(np.concatenate([before, inner, behind]), np.eye(n_functions), degree)
+    base = inner[:, None]
+    left, right = base[:-1], base[1:]
+    taylor = [basis(left[:, 0], nu=m)[:, :-1] / factorial(m) for m in range(1, degree + 1)]
+    weights = np.vstack([basis(left[:1, 0])[:, :-1], *taylor])
+    return scale, left, right, np.ascontiguousarray(weights.T)
 
 
 def _apart(knots: Array) -> bool:

@@ -1,0 +1,172 @@
+"""Odd tables: the same in memory and in files, or one clear error."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from sklearn.model_selection import GroupKFold
+
+from projse import ProjSe, ProjSeCV
+
+N = 200
+
+
+def table(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(N, 2)), columns=["a", "b"])
+    return frame.assign(city=rng.choice(["u", "v", "w"], N), y=frame["a"] + rng.normal(size=N))
+
+
+def write(frame: pd.DataFrame, path: Path) -> Path:
+    if path.suffix == ".csv":
+        frame.to_csv(path, index=False)
+    else:
+        frame.to_parquet(path)
+    return path
+
+
+def assert_same(found: ProjSe, want: ProjSe) -> None:
+    np.testing.assert_array_equal(found.selected_, want.selected_)
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+@pytest.mark.parametrize("column", ["city", "a", "day"])
+def test_a_first_file_of_gaps_tells_nothing(
+    seed: int, tmp_path: Path, suffix: str, missing: str, column: str
+) -> None:
+    frame = table(seed)
+    days = pd.to_timedelta(np.random.default_rng(seed).integers(0, 900, N), "D")
+    frame["day"] = pd.Timestamp("2021-01-01") + days
+    first, second = frame[:100].copy(), frame[100:]
+    first[column] = None
+    paths = [write(part, tmp_path / f"{i}.{suffix}") for i, part in enumerate((first, second))]
+    found = ProjSe(2, missing=missing).fit_source(paths, targets="y", state=tmp_path / "state")
+    whole = pd.concat([first.astype({column: frame[column].dtype}), second])
+    want = ProjSe(2, missing=missing).fit(whole.drop(columns="y"), whole["y"])
+    assert_same(found, want)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+def test_labels_with_gaps(seed: int, tmp_path: Path, suffix: str, missing: str) -> None:
+    frame = table(seed)
+    rng = np.random.default_rng(seed)
+    frame["y"] = np.where(rng.random(N) < 0.1, None, np.where(frame["y"] > 0, "up", "down"))
+    path = write(frame, tmp_path / f"t.{suffix}")
+    want = ProjSe(2, missing=missing).fit(frame.drop(columns="y"), frame["y"])
+    assert_same(ProjSe(2, missing=missing).fit_source(path, targets="y"), want)
+
+
+def test_whole_numbers_with_gaps_are_numbers_if_said_so(seed: int, tmp_path: Path) -> None:
+    frame = table(seed)
+    frame["y"] = pd.array(np.where(frame["y"] > 0, 1, 2), dtype="Int64")
+    frame.loc[3, "y"] = pd.NA
+    path = write(frame, tmp_path / "t.parquet")
+    options = {"missing": "mean", "target_type": "continuous"}
+    want = ProjSe(2, **options).fit(frame.drop(columns="y"), frame["y"])
+    assert_same(ProjSe(2, **options).fit_source(path, targets="y"), want)
+    with pytest.raises(ValueError, match=r"1 missing labels.*target_type='continuous'"):
+        ProjSe(2, missing="mean").fit_source(path, targets="y")
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_date_as_the_only_output(seed: int, tmp_path: Path, suffix: str) -> None:
+    frame = table(seed)
+    days = pd.to_timedelta((30 * frame["y"]).round(), "D")
+    frame["y"] = pd.Timestamp("2021-01-01") + days
+    found = ProjSe(2).fit_source(write(frame, tmp_path / f"t.{suffix}"), targets="y")
+    X = frame.drop(columns="y")
+    for y in (frame["y"], frame[["y"]], pl.from_pandas(frame["y"]), frame["y"].to_numpy()):
+        assert_same(found, ProjSe(2).fit(X, y))
+
+
+def odd_columns(seed: int) -> dict[str, tuple[object, np.ndarray]]:
+    rng = np.random.default_rng(seed)
+    hours = rng.integers(0, 1000, N)
+    cents = rng.integers(0, 10_000, N)
+    money = pa.array([Decimal(int(c)).scaleb(-2) for c in cents])
+    letters = pa.array(rng.choice(["p", "q"], N))
+    return {
+        "timedelta": (pd.Series(pd.to_timedelta(hours, "h")), 3600.0 * hours),
+        "decimal": (pd.Series(pd.array(money, dtype=pd.ArrowDtype(money.type))), cents / 100),
+        "dictionary": (
+            pd.Series(
+                letters.dictionary_encode(),
+                dtype=pd.ArrowDtype(pa.dictionary(pa.int32(), pa.string())),
+            ),
+            np.asarray(letters.to_pylist()),
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["timedelta", "decimal", "dictionary"])
+@pytest.mark.parametrize("basis", ["linear", "spline"])
+def test_odd_types_are_what_they_hold(seed: int, tmp_path: Path, name: str, basis: str) -> None:
+    column, plain = odd_columns(seed)[name]
+    frame = table(seed)[["a", "b"]].assign(odd=column)
+    y = table(seed)["y"]
+    want = ProjSe(3, basis=basis).fit(frame.assign(odd=plain), y)
+    arrow = pa.Table.from_pandas(frame, preserve_index=False)
+    for given in (frame, arrow, pl.from_arrow(arrow)):
+        found = ProjSe(3, basis=basis).fit(given, y)
+        assert_same(found, want)
+        out = found.transform(given)
+        assert type(out) is type(given)
+        assert out.shape == (N, 3)
+    pq.write_table(arrow.append_column("y", pa.array(y)), tmp_path / "t.parquet")
+    assert_same(ProjSe(3, basis=basis).fit_source(tmp_path / "t.parquet", targets="y"), want)
+
+
+def test_lists_of_lists_may_hold_strings(seed: int) -> None:
+    frame = table(seed)
+    X, y = frame[["a", "city"]], frame["y"]
+    lists = [[float(a), str(c)] for a, c in zip(X["a"], X["city"], strict=True)]
+    assert_same(ProjSe(2).fit(lists, y), ProjSe(2).fit(X, y))
+    assert_same(ProjSe(1).fit(frame[["b"]], lists), ProjSe(1).fit(frame[["b"]], X))
+    with pytest.raises(ValueError, match=r"inhomogeneous|same length|sequence"):
+        ProjSe(1).fit([[1.0, "a"], [2.0]], [1.0, 2.0])
+
+
+def test_what_cannot_be_read_is_said_in_words(seed: int) -> None:
+    frame = table(seed)
+    X, y = frame[["a", "city"]], frame["y"]
+    with pytest.raises(ValueError, match=r"X is lazy \(LazyFrame\).*X.collect\(\)"):
+        ProjSe(1).fit(pl.from_pandas(X).lazy(), y)
+    twice = pd.concat([X, X], axis=1)
+    fitted = ProjSe(1).fit(X, y)
+    for act in (lambda: ProjSe(1).fit(twice, y), lambda: fitted.transform(twice)):
+        with pytest.raises(ValueError, match="X has several columns called 'a', 'city'"):
+            act()
+    with pytest.raises(ValueError, match="several columns called 'a'"):
+        ProjSeCV(ProjSe()).fit(twice[["a"]], y)
+    endless = X.assign(a=np.where(X["a"] > 1, np.inf, X["a"]))
+    n = int(np.isinf(endless["a"]).sum())
+    with pytest.raises(
+        ValueError, match=f"'a' of X holds infinity in {n} rows; put finite"
+    ) as told:
+        ProjSe(1).fit(endless, y)
+    assert "categorical" not in str(told.value)
+
+
+def test_rows_that_are_dropped_leave_their_groups_behind(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X, y = table(seed)[["a", "b"]].copy(), table(seed)["y"]
+    X.loc[rng.integers(0, N, 9), "a"] = np.nan
+    weight = rng.integers(0, 3, N).astype(float)
+    groups = rng.integers(0, 12, N)
+    keep = (X.notna().all(axis=1) & (weight > 0)).to_numpy()
+    found = ProjSeCV(ProjSe(missing="drop"), cv=GroupKFold(3)).fit(X, y, weight, groups)
+    given = (X[keep], y[keep], weight[keep], groups[keep])
+    want = ProjSeCV(ProjSe(), cv=GroupKFold(3)).fit(*given)
+    np.testing.assert_allclose(
+        found.cv_results_["mean_test_score"], want.cv_results_["mean_test_score"]
+    )
