@@ -388,7 +388,8 @@ def test_the_result_names_the_picks(seed):
     assert lines[0] == "PermutationTest(n_permutations=99)"
     assert "variable 5" in lines[2]
     assert "0.0100" in lines[2]
-    assert len({len(line) for line in lines[2:]}) == 1
+    assert len({len(line) for line in lines[2:4]}) == 1
+    assert lines[4].startswith("Only the first p-value is exact")
     with pytest.raises(AttributeError):
         test.pvalues = None
 
