@@ -71,8 +71,10 @@ def factor(
     n = len(K)
     if n == 0:
         return Factor(np.empty((0, 0)), 0.0, np.empty(0))
-    # Divide and conquer: half the time of the default where all vectors are wanted.
-    values, vectors = scipy.linalg.eigh(K, driver="evd", check_finite=False)
+    # Divide and conquer: half the time of the default where all vectors are wanted. Of one value
+    # there is nothing to divide, and scipy 1.11 fails to.
+    driver = "evd" if n > 1 else "ev"
+    values, vectors = scipy.linalg.eigh(K, driver=driver, check_finite=False)
     values, vectors = values[::-1], vectors[:, ::-1]
     top = float(values[0]) if largest is None else largest
     cut = (default_tol(n, eps) if tol is None else tol) * top
