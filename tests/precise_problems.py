@@ -174,28 +174,32 @@ def near_tie(rng, form, gap, after):
     """A problem whose pick number `after` has a runner-up that is behind by this share.
 
     Candidates 2 and 5 are the two, the better one behind the other; candidate 7 comes first if
-    `after` is 1. Their scores are made alike by mixing one of them with a reference, in 50 digits.
+    `after` is 1. Their scores are made alike by mixing one of them with the references.
     """
-    m, p, q = int(rng.integers(40, 60)), 10, int(rng.integers(2, 5))
-    X, Y = rng.normal(size=(m, p)), rng.normal(size=(m, q))
-    X[:, 5] += 0.7 * Y @ rng.normal(size=q)
-    if after:
-        # The leading direction of the references: nothing can score higher, with or without ridge.
-        units = (Y - Y.mean(axis=0)) / Y.std(axis=0)
-        X[:, 7] = 1e-3 * X[:, 7] + units @ np.linalg.svd(units)[2][0]
+    first = [7, 5] if after else [5]
+    while True:
+        m, p, q = int(rng.integers(40, 60)), 10, int(rng.integers(2, 5))
+        X, Y = rng.normal(size=(m, p)), rng.normal(size=(m, q))
+        X[:, 5] += Y @ rng.normal(size=q)
+        if after:
+            X[:, 7] += 3 * Y @ rng.normal(size=q)
+        if form.definition(X, Y, after + 1, range(p)).picks == first:
+            break
     noise, shadow = X[:, 2].copy(), Y @ rng.normal(size=q)
 
     def behind(share):
         """How far candidate 2 is behind candidate 5, less what is wanted."""
         X[:, 2] = noise + share * shadow
         board = form.definition(X, Y, after + 1, range(p)).boards[after]
-        return 1 - board.get(2, np.inf) / board[5] - gap  # infinite: it came first
+        return 1 - board.get(2, np.inf) / board.get(5, 1.0) - gap  # infinite: it came first
 
     low, high = 0.0, 1.0
-    while behind(high) > 0:
+    while behind(high) > 0 and high < 100:
         low, high = high, 2 * high
     for _ in range(60):  # as many as there are digits in what is stored
         middle = (low + high) / 2
         low, high = (middle, high) if behind(middle) > 0 else (low, middle)
-    behind(low)
+    # Where the two cannot be alike, or not at that pick, other data must do.
+    if abs(behind(low)) > gap / 100:
+        return near_tie(rng, form, gap, after)
     return X, Y

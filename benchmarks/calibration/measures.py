@@ -63,7 +63,7 @@ def cross_validation(setting: Setting, number: int) -> Figures:
     results = model.cv_results_
     best = int(np.nanargmax(results["mean_test_score"]))
     ratio = results["mean_test_score"][best] / max(results["standard_error"][best], 1e-12)
-    return [float(model.best_score_), float(true), float(ratio), float(model.predicts_)]
+    return [float(model.best_score_), float(true), float(ratio), float(bool(model.predicts_))]
 
 
 def stability(setting: Setting, number: int) -> Figures:

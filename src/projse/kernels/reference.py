@@ -87,10 +87,10 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array, Arr
     m, q = Y.shape
     if m > 2 * q:
         basis, triangle = scipy.linalg.qr(Y, mode="economic", overwrite_a=True, check_finite=False)
-        inner, values, V = scipy.linalg.svd(triangle, full_matrices=False, check_finite=False)
+        inner, values, V = _svd(triangle)
         U = basis @ inner
     else:
-        U, values, V = scipy.linalg.svd(Y, full_matrices=False, check_finite=False)
+        U, values, V = _svd(Y)
     known = values > np.linalg.norm(16 * V * known_to, axis=1)
     if q:
         known &= values > singular_cut(m, q, stored) * values[0]
@@ -105,11 +105,20 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array, Arr
 
 def orthonormal(A: Array) -> Array:
     """Return an orthonormal basis of columns of norm 0 or 1, shape (m, rank)."""
-    U, values, _ = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
+    U, values, _ = _svd(A)
     eps = float(np.finfo(np.float64).eps)
     m, n = A.shape
     basis: Array = U[:, values > singular_cut(m, n, eps) * values.max(initial=0.0)]
     return basis
+
+
+def _svd(A: Array) -> tuple[Array, Array, Array]:
+    """Thin SVD; of a matrix without entries too, which scipy before 1.14 refuses."""
+    if not A.size:
+        U, values, V = np.linalg.svd(A, full_matrices=False)
+        return U, values, V
+    U, values, V = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
+    return U, values, V
 
 
 def _lengths(Y: Array, weight: Array | None) -> Array:
