@@ -41,6 +41,7 @@ INVENTORIES = os.environ.get("PROJSE_INVENTORIES")
 if INVENTORIES:
     extensions.append("sphinx.ext.intersphinx")
     numpydoc_xref_param_type = True
+    suppress_warnings = ["ref.ref", "ref.term"]  # of words that numpydoc expects and others dropped
     intersphinx_mapping = {
         name: (address, None if INVENTORIES == "fetch" else f"{INVENTORIES}/{name}.inv")
         for name, address in {
