@@ -114,6 +114,7 @@ def test_select_explains_classes_with_weights(command, seed, tmp_path, failure):
     want = ProjSe(2).fit(X, codes, sample_weight=frame["w"]).selected_
     assert picks(done) == [f"x_{j}" for j in want]
     assert "3 classes" in done.stdout
+    assert "P-values take the weights as counts" in " ".join(done.stdout.split())
     with_text = command("select", str(tmp_path), "--class", "label", "--weight", "w", "-k", "2")
     assert picks(with_text) == picks(done)
     by_target = command("select", str(tmp_path), "--targets", "label", "--weight", "w", "-k", "2")

@@ -43,6 +43,16 @@ def test_a_selection_of_nothing_is_told_and_not_praised(seed):
     assert not {"Chance", "Ties and close calls", "Leverage of single rows"} & set(result)
 
 
+def test_weights_that_p_values_take_as_counts_are_told(seed):
+    X, Y = planted(seed)
+    weight = np.random.default_rng(seed).integers(1, 4, len(X))
+    chance = found(ProjSe(2).fit(X, Y, sample_weight=weight))["Chance"]
+    assert chance["status"] == "look"
+    assert f"{weight.sum():,} rows instead of {len(X):,}" in chance["text"]
+    shares = found(ProjSe(2).fit(X, Y, sample_weight=weight / weight.sum()))["Chance"]
+    assert "counts" not in shares["text"]  # they cannot be, and there are no p-values
+
+
 def test_ties_and_copies_are_named(seed):
     X, Y = planted(seed)
     X = np.hstack([X, -2 * X[:, [5]]])

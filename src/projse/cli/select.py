@@ -31,6 +31,7 @@ from projse.cli.trust import (
 from projse.cli.write import STDOUT, Destinations, is_terminal, place_to_write, write_text
 from projse.estimators.projse import ProjSe
 from projse.exceptions import ProductsMissingError, ProductsMissingWarning, SourceError
+from projse.moments.counts import counts_caveat
 from projse.moments.sums import Moments
 from projse.reports.gather import gather
 from projse.reports.page import page
@@ -246,7 +247,8 @@ def _print(found: Found, summary: str) -> None:
         )
     )
     print_new_rounds(console, selector)
-    for line in found.prose:
+    caveat = counts_caveat(moments.sum_weights, moments.n_samples) if with_pvalues else ""
+    for line in [*([caveat] if caveat else []), *found.prose]:
         print_prose(console, line)
     references = references_of(moments)
     candidates = f"{n_candidates(moments)} candidates"

@@ -11,3 +11,14 @@ def are_no_counts(sum_weights: float, n_rows: int) -> bool:
 def rows_that_count(sum_weights: float, n_rows: int) -> float:
     """Return the number of rows, each as often as its weight says, if that is what weights say."""
     return n_rows if are_no_counts(sum_weights, n_rows) else sum_weights
+
+
+def counts_caveat(sum_weights: float, n_rows: int) -> str:
+    """Say what p-values take weights for, where it matters; else nothing."""
+    each_once = abs(sum_weights - n_rows) <= 1e-9 * n_rows
+    if each_once or are_no_counts(sum_weights, n_rows):
+        return ""
+    return (
+        f"P-values take the weights as counts: {sum_weights:,.6g} rows instead of {n_rows:,}. If "
+        "they are not, the p-values are wrong."
+    )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.moments.counts import counts_caveat
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
@@ -87,7 +88,7 @@ def checks(
     if len(selector.selected_):
         found = [
             *_order(selector, names),
-            _chance(selector, names),
+            _chance(selector, moments, names),
             _used_up(selector),
             _single_rows(selector, moments, names),
             *found,
@@ -146,7 +147,7 @@ def _order(selector: Any, names: Sequence[str]) -> list[Check]:
     return result
 
 
-def _chance(selector: Any, names: Sequence[str]) -> Check:
+def _chance(selector: Any, moments: Moments | None, names: Sequence[str]) -> Check:
     title, level = "Chance", selector.significance
     pvalues = selector.pvalues_
     if np.isnan(pvalues).all():
@@ -155,16 +156,17 @@ def _chance(selector: Any, names: Sequence[str]) -> Check:
             "explain, and more rows than the outputs have dimensions."
         )
         return Check("unknown", title, text)
+    caveat = "" if moments is None else counts_caveat(moments.sum_weights, moments.n_samples)
     weak = pvalues > level
     if not weak.any():
         text = (
             f"All p-values are at most {level:g}: chance alone would hardly explain as much. This "
             "holds for rows that are independent of each other and without extreme values."
         )
-        return Check("fine", title, text)
+        return Check("look" if caveat else "fine", title, f"{text} {caveat}".strip())
     text = (
         f"{_picks(weak.sum())} may be chance: the best of as many unrelated variables would be "
-        f"explained as well in more than {100 * level:g} % of cases."
+        f"explained as well in more than {100 * level:g} % of cases. {caveat}".rstrip()
     )
     return _concerning("look", title, text, selector.selected_[weak], names)
 
