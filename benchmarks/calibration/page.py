@@ -37,32 +37,32 @@ def tables(results: list[dict[str, Any]]) -> str:
     head = ["setting", "rows × candidates × outputs", "data sets"]
     shares = [f"p ≤ {level:g}" for level in LEVELS]
     parts = [
-        "### P-values of the first pick, where nothing is real",
+        "## P-values of the first pick, where nothing is real",
         "Share of data sets with a p-value at or below the level; it should be the level, and is "
         "on the safe side where it is less.",
         markdown(
             [*head, *shares, ""], [_pvalues(*item) for item in found["first p-value"].items()]
         ),
-        "### P-values of the first pick after all real ones",
+        "## P-values of the first pick after all real ones",
         "Data sets in which the three real variables came first.",
         markdown([*head, *shares, ""], [_pvalues(*item) for item in found["next p-value"].items()]),
-        '### `n_features_to_select="auto"` at 0.05',
+        '## `n_features_to_select="auto"` at 0.05',
         "Share of data sets with any false pick, and share of the three real variables found.",
         markdown([*head, "any false", "found", ""], [_auto(*i) for i in found["auto"].items()]),
-        "### Score of `ProjSeCV`",
+        "## Score of `ProjSeCV`",
         "`best_score_`, the R² of the same picks and regression in 4000 further rows, their mean "
         "difference, and the share of data sets in which `predicts_` is true.",
         markdown(
             [*head, "score", "in further rows", "bias", "`predicts_`"],
             [_cross_validation(*item) for item in found["cross-validation"].items()],
         ),
-        "### `stability_interval_` at 95 %",
+        "## `stability_interval_` at 95 %",
         "Share of intervals that hold the index of 400 further resamples of the same rows.",
         markdown(
             [*head, "mean index", "10 resamples", "30", "100"],
             [_stability(*item) for item in found["stability"].items()],
         ),
-        "### `permutation_test`, 39 shuffles",
+        "## `permutation_test`, 39 shuffles",
         "Share of data sets with p ≤ 0.05 at the first pick, and at the first after all real ones.",
         markdown(
             [*head, "first", "after the real ones"],

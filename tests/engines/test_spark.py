@@ -23,6 +23,7 @@ from rare_rows import problem
 from same_rows import CELLS, P, rows, selector
 from same_rows import NAMES as SAME_NAMES
 from sklearn.base import clone
+from spectra import draw_outputs
 from variants import slow
 
 from projse import PAPER, KnockoffProjSe, Moments, ProjSe
@@ -685,3 +686,23 @@ def test_the_same_rows_give_the_same(spark, n_partitions, form, grouped, seed):
     made = selector(form, grouped)
     quietly(made.fit_spark, df, features=SAME_NAMES[:P], targets=SAME_NAMES[P:])
     same(made, reference)
+
+
+def test_sketches_of_many_outputs(seed, spark):
+    """Plain columns with weights and covariates, and vectors, whose width a row tells."""
+    rng = np.random.default_rng([seed, 30])
+    X, Y = draw_outputs(rng, "scales", m=200, q=40)
+    w, Z = rng.integers(1, 4, len(X)).astype(float), rng.normal(size=(len(X), 2))
+    sketch = ProjSe(8, rank=10, solver="sketch", iterated_power=1)
+    blocks = {"x": X, "y": Y, "z": Z, "w": w[:, None]}
+    names = {key: [f"{key}{j}" for j in range(part.shape[1])] for key, part in blocks.items()}
+    df = pd.DataFrame(
+        {f"{key}{j}": part[:, j] for key, part in blocks.items() for j in range(part.shape[1])}
+    )
+    columns = {"features": names["x"], "targets": names["y"], "covariates": names["z"]}
+    got = clone(sketch).fit_spark(cut(spark, df), weight="w0", **columns)
+    check(got, clone(sketch).fit(X, Y, w, Z), near=1e-7, rtol=1e-7, atol=1e-9)
+    rows = list(zip(X.tolist(), Y.tolist(), strict=True))
+    vectors = spark.createDataFrame(rows, "x array<double>, y array<double>")
+    got = clone(sketch).fit_spark(vectors, features="x", targets="y")
+    check(got, clone(sketch).fit(X, Y), near=1e-7, rtol=1e-7, atol=1e-9)

@@ -161,30 +161,3 @@ def test_pickle_and_report_of_a_sketch(tmp_path):
     assert len(pickle.dumps(fitted)) < 8 * X.shape[1] * 200 + 20_000
     projse.report(fitted, tmp_path / "report.html")
     assert "x0" in (tmp_path / "report.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_spark_columns_and_vectors():
-    pytest.importorskip("pyspark")
-    import shutil
-
-    if not shutil.which("java"):
-        pytest.skip("Spark needs Java, and there is none")
-    from pyspark.sql import SparkSession
-
-    X, Y, w, Z = problem(3, True)
-    frame = as_frame(X, Y, w, Z)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
-        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
-        spark = builder.config("spark.driver.host", "127.0.0.1").getOrCreate()
-        names = {name: [c for c in frame if c[0] == name] for name in "xyz"}
-        df = spark.createDataFrame(frame.to_numpy().tolist(), list(frame.columns)).repartition(3)
-        got = selector().fit_spark(
-            df, features=names["x"], targets=names["y"], weight="w0", covariates=names["z"]
-        )
-        check(got, selector().fit(X, Y, w, Z), **TIGHT)
-        rows = [(x, y) for x, y in zip(X.tolist(), Y.tolist(), strict=True)]
-        df = spark.createDataFrame(rows, "x array<double>, y array<double>")
-        got = selector().fit_spark(df, features="x", targets="y")
-        check(got, selector().fit(X, Y), **TIGHT)

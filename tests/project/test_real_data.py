@@ -45,7 +45,7 @@ def test_mnist_halves_need_no_pixels_of_one_image(halves):
     views = TwoViewProjSe(20, **form).fit(X, Y)
     path = views.canonical_correlation_path(X_test, Y_test)
     assert (path > 0.8).all()
-    assert path[-1] == pytest.approx(0.9006, abs=0.002)
+    assert path[-1] == pytest.approx(0.9081, abs=0.002)
     assert path[-1] == pytest.approx(views.canonical_correlations_[0], abs=0.02)
 
 

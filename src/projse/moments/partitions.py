@@ -182,7 +182,8 @@ class PartitionPass:
             add=add,
             to_bytes=moments_to_bytes,
             from_bytes=partial(moments_from_bytes, path="a partial sum"),
-            size=8 * (n_x * n_y + n_y**2 + (n_x**2 if self.with_xx else 0)),
+            # Means, squares and extremes are there in any case.
+            size=8 * (n_x * (4 + n_y) + n_y**2 + (n_x**2 if self.with_xx else 0)),
         )
 
     def sum_rows(self, X: Any, Y: Any, weight: Any, covariates: Any = None) -> Moments | None:
