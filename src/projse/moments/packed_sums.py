@@ -30,6 +30,10 @@ class PackedSum(BatchSum):
             self.shift[1 : 1 + self.q] = rows.y_shift
         if rows.x_shift is not None:
             self.shift[1 + self.q :] = rows.x_shift
+        # Splines lie between 0 and 1, and are as good as known to reach both: so many rows share
+        # their squares that none of them stands out.
+        self.ends = np.tile([[0.0], [1.0]], width)
+        self.open = np.flatnonzero(np.concatenate([np.ones(1 + self.q, bool), ~rows.X.bounded]))
         self.memory = np.empty(width * rows.most_rows)
         self.product = np.empty((width, width))
 
@@ -48,8 +52,9 @@ class PackedSum(BatchSum):
                     packed, w = packed[:, w > 0], w[w > 0]
                 sums.weight += float(w.sum())
             sums.n_samples += packed.shape[1]
-            ends = _ends(packed) + self.shift
-            sums.stretch(ends[:, first:], ends[:, 1:first] if self.q else None)
+            if packed.shape[1]:
+                self._take_ends(packed)
+                sums.stretch(self.ends[:, first:], self.ends[:, 1:first] if self.q else None)
             if self.weight is not None:
                 packed *= np.sqrt(w)
             left = packed if sums.xx is not None else packed[:first]
@@ -77,9 +82,10 @@ class PackedSum(BatchSum):
         self.write(begin, end, packed[first:])
         return packed
 
-
-def _ends(packed: Array) -> Array:
-    """Return the smallest and the largest value of each row, of shape (2, rows)."""
-    if not packed.shape[1]:
-        return np.empty((0, len(packed)))
-    return np.stack([packed.min(axis=1), packed.max(axis=1)])
+    def _take_ends(self, packed: Array) -> None:
+        """Take the smallest and the largest value of each row that is not known to have bounds."""
+        last = int(self.open[-1]) + 1
+        some = packed[:last] if last == len(self.open) else packed[self.open]
+        shift = self.shift[self.open]
+        self.ends[0, self.open] = some.min(axis=1) + shift
+        self.ends[1, self.open] = some.max(axis=1) + shift

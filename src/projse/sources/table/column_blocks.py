@@ -49,6 +49,11 @@ class ColumnBlocks:
         parts = [part for b in self.blocks for part in (b.values, b.spline, b.codes, b.gap)]
         return sum(part.nbytes for part in parts if part is not None)
 
+    @property
+    def bounded(self) -> NDArray[np.bool_]:
+        """Mark the columns of splines, which lie between 0 and 1."""
+        return np.array([kind == "spline" for block in self.blocks for kind, _ in block.what])
+
     def __getitem__(self, rows: Any) -> Array:
         """Return rows, by a slice, a mask or their numbers, as an array that lies by column."""
         if not isinstance(rows, slice):
@@ -90,19 +95,13 @@ class Writer:
                 start = rows.starts[some[0]]
                 own = shift[start : start + width * len(some)]
                 self.runs.append((some, Splines(knots, degree, own)))
-        self._values = np.empty(0)
 
     def __call__(self, start: int, stop: int, out: Array) -> None:
         """Write rows to ``out`` of shape (columns, rows)."""
-        part, n = slice(start, stop), stop - start
+        part = slice(start, stop)
         blocks, starts = self.rows.blocks, self.rows.starts
         for members, splines in self.runs:
-            size = len(members) * n
-            if self._values.size < size:
-                self._values = np.empty(size)
-            values = self._values[:size].reshape(-1, n)
-            for k, v in enumerate(members):
-                values[k] = blocks[v].spline[part]  # type: ignore[index]
+            values = [blocks[v].spline[part] for v in members]  # type: ignore[index]
             first = starts[members[0]]
             width = len(members) * splines.n_functions
             columns = out[first : first + width]

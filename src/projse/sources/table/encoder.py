@@ -107,7 +107,7 @@ class TableEncoder:
         one_of("basis", basis, BASES)
         frame = Frame.of(table, label)
         kinds = kinds_of(frame, categorical_features)
-        first = frame.rows(0, LOOK_ROWS)
+        first = frame.rows(0, LOOK_ROWS).by_column()
         weight = None if weight is None else weight[:LOOK_ROWS]
 
         def plan(j: int) -> ColumnPlan:
@@ -162,6 +162,7 @@ class TableEncoder:
             What the columns are: levels and gaps of this batch only, levels sorted by key.
         """
         frame, columns = self._columns(table)
+        frame = frame.by_column()
         blocks = [
             self._read(block_of, frame, j, plan)
             for j, plan in zip(columns, self.plans, strict=True)

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
+COPIED_ROWS = 512
+"""Rows that are turned into columns at a time."""
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -77,6 +80,19 @@ class Frame:
     def rows(self, start: int, stop: int) -> Frame:
         """Keep a slice of rows."""
         return Frame(self.data[start:stop], self.label)
+
+    def by_column(self) -> Frame:
+        """Let the columns of an array of numbers lie together, in a copy if need be.
+
+        A column at a time would be read from all over memory; some rows at a time stay in a cache.
+        """
+        data = self.data
+        if not isinstance(data, np.ndarray) or data.dtype.kind != "f" or data.flags.f_contiguous:
+            return self
+        copy = np.empty(data.shape[::-1], dtype=data.dtype)
+        for start in range(0, len(data), COPIED_ROWS):
+            copy[:, start : start + COPIED_ROWS] = data[start : start + COPIED_ROWS].T
+        return Frame(copy.T, self.label)
 
     def take(self, mask: NDArray[np.bool_]) -> Frame:
         """Keep the rows that are marked."""

@@ -39,7 +39,7 @@ def _numbers_of_array(column: Array) -> Array:
         return np.asarray(seconds, dtype=np.float64)
     if column.dtype.kind in "biuf":
         kept = column.dtype == np.float32
-        return column if kept else column.astype(np.float64)
+        return column if kept else column.astype(np.float64, copy=False)
     values = [np.nan if is_missing(v) else v for v in column]
     if any(hasattr(v, "total_seconds") for v in values[:1]):
         values = [v.total_seconds() if hasattr(v, "total_seconds") else v for v in values]
