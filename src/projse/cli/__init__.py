@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command line: 0 done, 1 failed, 2 bad usage, 130 interrupted."""
+    """Run the command line: 0 done, 1 failed, 2 bad usage, 130 interrupted, 141 reader gone."""
     try:
         from projse.cli.app import app
     except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 """What a user sees of a failure: one line on stderr and an exit code, safe to show."""
 
+import os
 import sys
 import traceback
 from collections.abc import Iterator
@@ -17,6 +18,9 @@ FAILED = 1
 
 INTERRUPTED = 130
 """What shells report for a command that Ctrl-C ended."""
+
+PIPE_CLOSED = 141
+"""What shells report for a command whose reader has gone (SIGPIPE), as 'head' does."""
 
 
 class SafeGroup(TyperGroup):
@@ -45,6 +49,8 @@ class NumbersCommand(TyperCommand):
 def _safe_usage() -> Iterator[None]:
     try:
         yield
+    except BrokenPipeError:
+        leave_pipe()
     except Exception as error:
         if isinstance(getattr(error, "message", None), str):
             error.message = shown_lines(error.message)  # type: ignore[attr-defined]
@@ -56,8 +62,15 @@ def plain_errors(*, show_traceback: bool) -> Iterator[None]:
     """Turn a failure into one line on stderr and exit code 1, unless a traceback is wanted."""
     try:
         yield
-    except (BrokenPipeError, typer.BadParameter):
-        raise  # the reader of the pipe has gone, or bad usage: Typer knows what to do
+        sys.stdout.flush()  # while a reader that has gone can still be noticed
+    except BrokenPipeError:
+        leave_pipe()
+    except SystemExit as leaving:
+        if isinstance(leaving.__context__, BrokenPipeError):  # rich has noticed, and says 1
+            leave_pipe()
+        raise
+    except typer.BadParameter:
+        raise  # Typer knows what to do
     except KeyboardInterrupt as error:
         if show_traceback:
             raise
@@ -69,6 +82,13 @@ def plain_errors(*, show_traceback: bool) -> Iterator[None]:
             print(shown_lines(traceback.format_exc()), file=sys.stderr, end="")
             sys.exit(FAILED)
         _fail(f"{error or type(error).__name__} (--debug shows where)")
+
+
+def leave_pipe() -> NoReturn:
+    """End without a word once the reader of standard output has gone."""
+    # What is still in the buffer would be written at the end, and fail with a traceback.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(PIPE_CLOSED)
 
 
 def _fail(message: str) -> NoReturn:

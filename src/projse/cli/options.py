@@ -92,7 +92,8 @@ Targets = Annotated[
         "--targets",
         "-t",
         metavar="NAMES",
-        help="Columns to explain: names or patterns, 'y_*' or a,b,c. May be repeated.",
+        help="Columns to explain: names or patterns, 'y_*' or a,b,c. May be repeated. A name with "
+        "a comma goes in double quotes, here and elsewhere: '\"height, cm\",b'.",
     ),
 ]
 Features = Annotated[

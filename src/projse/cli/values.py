@@ -1,5 +1,6 @@
 """What the values of options mean."""
 
+import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -27,10 +28,22 @@ def values_make_sense() -> Iterator[None]:
 
 
 def split(values: list[str] | None) -> list[str] | None:
-    """Cut a,b,c into names; a name with a comma can be matched with a ? in its place."""
+    """Cut a,b,c into names; one that holds a comma stands in double quotes, as in CSV."""
     if not values:
         return None
-    return [name.strip() for value in values for name in value.split(",") if name.strip()]
+    return [name.strip() for value in values for name in _fields(value) if name.strip()]
+
+
+def _fields(value: str) -> list[str]:
+    if '"' not in value:
+        return value.split(",")
+    try:
+        return next(csv.reader([value], skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise typer.BadParameter(
+            f"{value!r} is no list of names ({error}); a name that holds a comma goes in double "
+            "quotes: '\"height, cm\",weight'. A ? matches any character, quotes too."
+        ) from None
 
 
 def groups_of(values: list[str] | None) -> dict[str, list[str]] | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv as csv_text
+import re
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
@@ -11,8 +13,11 @@ from projse.sources import files as _files
 from projse.sources.file_part import FilePart
 from projse.sources.parts import Reading, import_arrow
 
-HEADER_BYTES = 1 << 16
-"""Bytes at the beginning of a file that are searched for semicolons."""
+HEAD_BYTES = 1 << 16
+"""Bytes at the beginning of a file that tell what separates columns and fractions."""
+
+FRACTION = r"[+-]?\d+%s\d+(e[+-]?\d+)?"
+THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
 
 
 class CsvPart(FilePart):
@@ -29,18 +34,19 @@ class CsvPart(FilePart):
 
         return {
             "read_options": csv.ReadOptions(block_size=1 << 24),
-            "parse_options": csv.ParseOptions(delimiter=self._delimiter),
+            "parse_options": csv.ParseOptions(delimiter=self._dialect[0]),
         }
 
+    def _conversion(self, **options: Any) -> Any:
+        import pyarrow.csv as csv
+
+        return csv.ConvertOptions(decimal_point=self._dialect[1], **options)
+
     @cached_property
-    def _delimiter(self) -> str:
-        """What separates columns: a semicolon where the header has some, and no comma."""
-        usual = _files.delimiter(self.file.path)
-        if usual != ",":
-            return usual
+    def _dialect(self) -> tuple[str, str]:
+        """What separates columns, and what fractions: as the first lines of the file have it."""
         with open(self.file.path, "rb") as file:
-            header = self._source(file).read(HEADER_BYTES).split(b"\n")[0]
-        return ";" if b";" in header and b"," not in header else usual
+            return dialect_of(self._source(file).read(HEAD_BYTES), _files.delimiter(self.file.path))
 
     def _source(self, file: Any) -> Any:
         """Unpack a file that is compressed."""
@@ -57,7 +63,9 @@ class CsvPart(FilePart):
             raise SourceError(f"{self.label} is empty: not even a header. {self.remedy}")
         with (
             open(self.file.path, "rb") as file,
-            csv.open_csv(self._source(file), **self._options()) as reader,
+            csv.open_csv(
+                self._source(file), convert_options=self._conversion(), **self._options()
+            ) as reader,
         ):
             return reader.schema
 
@@ -77,7 +85,7 @@ class CsvPart(FilePart):
         # Codes of digits among strings are no numbers in a file that has no others.
         kept = reading.columns.type_of.items()
         types |= {name: _type(kind) for name, kind in kept if name in wanted}
-        convert = csv.ConvertOptions(
+        convert = self._conversion(
             include_columns=names, column_types=types, strings_can_be_null=True
         )
         file: Any = open(self.file.path, "rb")  # noqa: SIM115  # closed when the batches end
@@ -94,6 +102,36 @@ class CsvPart(FilePart):
                     yield batch
 
         return reader.schema, batches()
+
+
+def dialect_of(head: bytes, usual: str) -> tuple[str, str]:
+    """Tell what separates columns and fractions by the beginning of a file.
+
+    Columns: what cuts all lines into as many fields as the header, and into the most of them; the
+    usual where nothing does. Fractions: a comma where numbers have one, and none has a point.
+    """
+    lines = head.decode("utf-8", errors="replace").splitlines(keepends=True)
+    if len(head) == HEAD_BYTES:
+        lines = lines[:-1]  # which may be cut off
+    found, most = usual, 1
+    for delimiter in dict.fromkeys((usual, ",", ";", "\t")):
+        widths = {len(record) for record in _records(lines, delimiter)}
+        if len(widths) == 1 and max(widths) > most:
+            found, most = delimiter, max(widths)
+    fields = [field.strip().lower() for record in _records(lines, found)[1:] for field in record]
+    comma, point = (re.compile(FRACTION % sign) for sign in (",", r"\."))
+    with_comma = [field for field in fields if comma.fullmatch(field)]
+    if found == ",":  # where fractions are in quotes, and may as well be thousands
+        with_comma = [field for field in with_comma if not THOUSANDS.fullmatch(field)]
+    return found, "," if with_comma and not any(map(point.fullmatch, fields)) else "."
+
+
+def _records(lines: list[str], delimiter: str) -> list[list[str]]:
+    try:
+        records = [record for record in csv_text.reader(lines, delimiter=delimiter) if record]
+    except csv_text.Error:
+        return []
+    return records
 
 
 def _type(kind: str) -> Any:
