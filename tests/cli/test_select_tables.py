@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
 import numpy as np
+import pandas as pd
+import pytest
 from patients import TARGETS, patients
 from processes import picks
 
@@ -66,3 +74,39 @@ def test_moments_of_tables_are_built_merged_and_selected_from(seed, command, tmp
     shown = command("moments", "info", totals[1]).stdout
     assert "7: age, city" in shown
     assert "columns once encoded" in shown
+
+
+def test_a_name_with_a_comma_stands_in_double_quotes(command: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=["a", "b", "height, cm", "y"])
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    code, out, err = command("select", path, "-t", '"height, cm", y', "-k", "2", "--csv", "-", "-q")
+    assert code == 0, err
+    assert {line.split(",")[1] for line in out.splitlines()[1:]} == {"a", "b"}
+    code, _, err = command("select", path, "-t", '"height, cm', "-k", "2")
+    assert code == 2
+    assert "double quotes" in " ".join(err.split())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arguments", [["select", "--json", "-"], ["select"], ["--help"]])
+def test_a_reader_that_has_gone_ends_the_command_as_it_ends_others(
+    tmp_path: Path, arguments: list[str]
+) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 4)), columns=list("abcy"))
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    if "select" in arguments:
+        arguments = [*arguments, str(path), "-t", "y", "-k", "2", "-q"]
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [sys.executable, "-m", "projse", *arguments],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")

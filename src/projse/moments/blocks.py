@@ -19,7 +19,7 @@ from projse.engines.dask import DaskRows
 from projse.moments.align import aligned
 from projse.moments.extremes import StackedExtremes
 from projse.moments.in_memory import moments_of
-from projse.moments.partitions import partition_moments
+from projse.moments.partitions import encoding_elsewhere, partition_moments
 from projse.moments.resample import deal, generator, group_codes
 from projse.moments.rounding import refuse_vanishing_squares
 from projse.moments.sparse_products import centred_yx
@@ -29,6 +29,8 @@ from projse.parameters import check_pass_options, is_whole
 from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import column_names
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
+from projse.sources.table.frame import is_table
+from projse.sources.table.partition import LookOptions, encoded_piece
 from projse.threads import effective_n_threads, ordered_map
 
 Array = NDArray[Any]
@@ -46,6 +48,9 @@ def block_moments(
     random_state: Any = None,
     with_xx: bool | str = "auto",
     target_type: str = "auto",
+    categorical_features: Any = "from_dtype",
+    missing: str = "refuse",
+    basis: str = "linear",
     n_jobs: int | None = None,
     batch_size: int | None = None,
 ) -> list[Moments]:
@@ -67,6 +72,9 @@ def block_moments(
     stratify : bool, default=True
         Spread class labels evenly over the blocks.
     random_state : int, RandomState, Generator or None, default=None
+    categorical_features, missing, basis
+        As in :class:`ProjSe`: how columns that are no numbers, or have gaps, are encoded. The first
+        rows tell, for all blocks alike.
 
     Returns
     -------
@@ -86,25 +94,41 @@ def block_moments(
     [3, 8]
     """
     check_pass_options(n_jobs, batch_size, with_xx)
+    look = LookOptions(categorical_features, missing, basis)
     if n_blocks is None and is_dask(X):
         if groups is not None:
             raise ValueError("groups and partitions as blocks (n_blocks=None) exclude each other.")
         options: Any = {"target_type": target_type, "n_jobs": n_jobs, "batch_size": batch_size}
         remote = DaskRows.of(X, y, sample_weight, covariates)
+        options["encoding"] = encoding_elsewhere(remote, look, target_type)
         parts = partition_moments(remote, with_xx=with_xx, **options)
         return settle_blocks(parts, target_type, y) if parts else parts
     refuse_dask(
         "block_moments cannot deal out single rows; n_blocks=None takes each partition as a block",
         *(X, y, sample_weight, covariates),
     )
-    refuse_non_numeric_columns(X)
-    names = column_names(X)
-    X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
-    m = X.shape[0]
+    encoding = None
+    if look.forced or any(is_table(part) for part in (X, y, covariates)):
+        piece = (X, y, sample_weight, covariates)
+        encoding = look.look(piece, target_type, column_names(X))
+    if encoding is not None:
+        if groups is not None and missing == "drop":
+            raise ValueError(
+                "groups and missing='drop' exclude each other here: leave rows with gaps out first."
+            )
+        encoded = encoded_piece(piece, encoding, target_type)
+        if encoded is None:
+            raise ValueError("X has 0 rows that count: there is nothing to deal out.")
+        rows, with_xx = encoded, True
+    else:
+        refuse_non_numeric_columns(X)
+        names = column_names(X)
+        X = check_array(X, accept_sparse=("csr", "csc"), dtype="numeric", ensure_all_finite=False)
+        rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
+        rows = append_covariates(rows, covariates)
+    m = rows.n_samples
     if n_blocks is None or not is_whole(n_blocks) or not 2 <= n_blocks <= m:
         raise ValueError(f"n_blocks={n_blocks!r} must be a number from 2 to {m}, the rows.")
-    rows = make_rows(X, y, sample_weight, target_type=target_type, feature_names=names)
-    rows = append_covariates(rows, covariates)
     codes = group_codes(groups, m)
     strata = rows.class_codes() if stratify and codes is None else None
     blocks = deal(m, n_blocks, generator(random_state), strata, codes)

@@ -108,9 +108,11 @@ def partition_moments(
     target_type: str = "auto",
     n_jobs: int | None = None,
     batch_size: int | None = None,
+    encoding: TableEncoding | None = None,
 ) -> list[Moments]:
     """Sum each partition by itself; those without rows are left out."""
     options = PartitionPass.over(rows, with_xx, target_type, n_jobs, batch_size)
+    options = replace(options, encoding=encoding)
     parts = rows.parts(options.reduction)
     total = merge(parts, add)
     options.finish(total)  # what is wrong with any of them is raised here
