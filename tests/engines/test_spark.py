@@ -669,6 +669,8 @@ def test_dates_among_covariates_are_trend_and_cycles_as_in_memory(spark, seed):
 
 @pytest.mark.slow
 def test_a_selector_of_spark_ml_takes_tables(spark, seed, tmp_path):
+    from projse.spark import ProjSeSelector, ProjSeSelectorModel
+
     table = patients(seed, 200)
     features = list(table.columns[:7])
     want = ProjSe(5, missing="indicator").fit(table[features], table[PATIENT_TARGETS])
