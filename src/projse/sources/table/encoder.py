@@ -14,12 +14,13 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.exceptions import IdentifierWarning
+from projse.exceptions import IdentifierWarning, UnreliableSelectionWarning
 from projse.parameters import one_of
 from projse.sources.table.blocks import Block, InfinityError, block_of, gaps_of
 from projse.sources.table.column_blocks import ColumnBlocks
+from projse.sources.table.disguised import disguised
 from projse.sources.table.frame import Frame
-from projse.sources.table.kinds import MISSING, kinds_of, listed
+from projse.sources.table.kinds import MISSING, categorical_columns, kinds_of, listed
 from projse.sources.table.plan import ColumnPlan, plan_of
 from projse.sources.variables import Column, Variables
 from projse.threads import effective_n_threads, ordered_map
@@ -128,6 +129,14 @@ class TableEncoder:
                 "selected; leave such columns out, or merge levels first.",
                 IdentifierWarning,
             )
+        declared = set(categorical_columns(categorical_features, frame).tolist())
+        for j, kind in enumerate(kinds):
+            if kind == "category" and j not in declared and (what := disguised(frame, j)):
+                warn_caller(
+                    f"Column {frame.title(j)} of {label} holds strings, and is taken as a "
+                    f"category, but its values look like {what}; or declare it as categorical.",
+                    UnreliableSelectionWarning,
+                )
         return cls(frame.names, plans, missing, basis, label)
 
     @property
