@@ -25,6 +25,7 @@ STRANGE = {
 PLAIN = {
     "codes": [f"{k:05}" for k in range(N)],
     "names": [f"person {k}" for k in range(N)],
+    "three letters": [f"row {k}" for k in range(N)],
     "few": [("1,5", "2,5")[k % 2] for k in range(N)],
     "yes": [("yes", "no")[k % 2] for k in range(N)],
 }

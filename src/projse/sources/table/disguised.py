@@ -26,7 +26,8 @@ MOST = 0.8
 
 DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
 CODE = re.compile(r"\d+")
-NUMBER = re.compile(r"([€$£]|[A-Z]{3})? ?[+-]?\d[\d.,' ]*(e[+-]?\d+)? ?([€$£%]|[A-Z]{3})?", re.I)
+SIGN = "[€$£%]|EUR|USD|GBP|CHF|NOK|SEK|DKK"
+NUMBER = re.compile(rf"({SIGN})? ?[+-]?\d[\d.,' ]*([eE][+-]?\d+)? ?({SIGN})?")
 
 
 def disguised(frame: Frame, j: int) -> str | None:
