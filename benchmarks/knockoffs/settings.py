@@ -94,7 +94,7 @@ SETTINGS = {
                 "equal effects, one output": {
                     "q": 1,
                     "n_real": 15,
-                    "size": 5.5,
+                    "size": 3.4,
                     "effects": "equal",
                 },
                 "shared effects": {"q": 8, "n_real": 12, "size": 2.3, "effects": "shared"},
