@@ -47,9 +47,11 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
     Parameters
     ----------
     selector : ProjSe or None, default=None
-        Its ``include`` (conditioned on, and not counted), ``exclude`` and ``target_type`` hold; the
-        rest of it picks for ``statistic="order"``, and screens where there are few rows. None:
-        ``ProjSe()``. The kernel is linear, and variables are centred.
+        Its ``include`` (conditioned on, and not counted), ``exclude`` and ``target_type`` hold, and
+        how it encodes tables (``categorical_features``, ``min_frequency``, ``missing``, ``basis``):
+        a column of a table is found or not as a whole. The rest of it picks for
+        ``statistic="order"``, and screens where there are few rows. None: ``ProjSe()``. The kernel
+        is linear, and variables are centred.
     fdr : float, default=0.1
         Bound on the false discovery rate: the expected share of variables among the selected that
         do not matter. At least ``1 / (n_twins fdr)`` discoveries must be convincing for any to be
@@ -120,7 +122,7 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
     repeat others (measurements of one person) make every bound wrong: take one row each, or means.
     Weights must be counts of rows.
 
-    Twins need two rows a candidate. With fewer, :meth:`fit` deals the rows at random: a third of
+    Twins need two rows a candidate, or a dimension of it: a category of 20 levels has 19. With fewer, :meth:`fit` deals the rows at random: a third of
     them screens the candidates, and the others judge those that pass. The bound then holds for the
     effects in what passed: if a variable that matters was lost, another may stand in for it.
 
