@@ -122,9 +122,10 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
     repeat others (measurements of one person) make every bound wrong: take one row each, or means.
     Weights must be counts of rows.
 
-    Twins need two rows a candidate, or a dimension of it: a category of 20 levels has 19. With fewer, :meth:`fit` deals the rows at random: a third of
-    them screens the candidates, and the others judge those that pass. The bound then holds for the
-    effects in what passed: if a variable that matters was lost, another may stand in for it.
+    Twins need two rows a candidate, or a dimension of it: a category of 20 levels has 19. With
+    fewer, :meth:`fit` deals the rows at random: a third of them screens the candidates, and the
+    others judge those that pass. The bound then holds for the effects in what passed: if a variable
+    that matters was lost, another may stand in for it.
 
     References
     ----------
