@@ -147,13 +147,13 @@ def _candidates(setting: Setting, key: int, design: int) -> tuple[Array, Array]:
         covariance = rho + (1 - rho) * np.eye(p)
     else:
         covariance = toeplitz(rho ** np.arange(p)) if rho else np.eye(p)
-    X = rng.normal(size=(m, p)) @ np.linalg.cholesky(covariance).T
+    X: Array = rng.normal(size=(m, p)) @ np.linalg.cholesky(covariance).T
     if setting.design == "copies":
         X[:, p // 2 :] = X[:, : p // 2] + 0.05 * X[:, p // 2 :]
     if setting.errors == "twice":
         X[1::2] = X[::2]
     if setting.design == "t3":
-        X /= np.sqrt(rng.chisquare(3, size=(m, 1)) / 3)
+        X = np.divide(X, np.sqrt(rng.chisquare(3, size=(m, 1)) / 3))
     if setting.design == "binary":
         X = (rng.uniform(0.05, 0.5, size=p) > rng.random((m, p))) * 1.0
     X = X - X.mean(axis=0)
