@@ -214,6 +214,7 @@ def test_strings_and_gaps_that_are_not_asked_for_name_the_remedy(seed):
 
 
 @pytest.mark.slow
+@quiet
 def test_the_rate_is_kept_on_mixed_tables(seed):
     """Categories, splines and gaps, of which half matter, for two outputs with normal errors."""
     shares, found_real = [], []
