@@ -22,6 +22,9 @@ from projse.search.twins import least_reconstructable
 
 Array = NDArray[Any]
 LEVELS = (0.05, 0.1, 0.2)
+MAIN_LEVEL = 0.1
+"""The only one where statistics are compared in settings by which nothing was chosen."""
+
 Found = list[tuple[float, float]]
 """For every level, the share of false discoveries, and the share of real variables found."""
 
@@ -51,7 +54,7 @@ def judged(found: Array, real: Array) -> tuple[float, float]:
 def twins(problem: Problem, setting: Setting, seed: int, **parameters: Any) -> Found:
     """Twins from moments, by the public class; from rows, where some of them screen."""
     out = []
-    for level in LEVELS:
+    for level in (MAIN_LEVEL,) if setting.held_out else LEVELS:
         model = KnockoffProjSe(fdr=level, random_state=seed, **parameters)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NothingSelectedWarning)
@@ -126,6 +129,7 @@ CONTESTANTS: dict[str, Contestant] = {
     "ridge": partial(one, statistic="ridge"),
     "score": partial(one, statistic="score"),
     "order": partial(one, statistic="order"),
+    "order, several twins": partial(twins, n_draws=1, statistic="order"),
 }
 STATISTICS_ON = (
     "one output",
@@ -140,6 +144,9 @@ STATISTICS_ON = (
 
 def suits(contestant: str, setting: Setting) -> bool:
     """Whether a contestant takes part in a setting."""
+    if setting.held_out or contestant == "order, several twins":
+        names = ("several twins", "order, several twins")
+        return setting.held_out and contestant in names
     if contestant == "BH":
         return setting.q == 1
     if contestant == "from rows":

@@ -41,7 +41,7 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
         name, contestant = result["setting"], result["contestant"]
         if name not in SETTINGS or contestant not in colours:
             continue
-        if not SETTINGS[name].exact:
+        if not SETTINGS[name].exact or SETTINGS[name].held_out:
             continue
         rates = np.array(result["found"])[:, :, 0].mean(axis=0)
         colour = colours[contestant]

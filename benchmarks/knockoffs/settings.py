@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import zlib
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -26,9 +26,12 @@ SETS_A_DESIGN = 50
 class Setting:
     """A kind of data.
 
-    ``rho`` is the correlation of neighbours, or within blocks of ten. Effects of the ``n_real``
-    real variables on each output are normal with standard deviation ``size``, for candidates of
-    unit norm and noise of unit variance.
+    ``rho`` is the correlation of neighbours, within blocks of ten, or of all candidates. Effects of
+    the ``n_real`` real variables on each output are of the given ``size``, for candidates of unit
+    norm and noise of unit variance: normal; all as large, of either sign; the same for all outputs,
+    but for a factor of each; on one output each; or falling from variable to variable.
+
+    ``held_out`` settings are there to compare statistics, and nothing was chosen by them.
     """
 
     name: str
@@ -43,6 +46,8 @@ class Setting:
     exact: bool = True
     draws: int = DRAWS
     rows: bool = True
+    effects: str = "normal"
+    held_out: bool = False
 
     @property
     def text(self) -> str:
@@ -59,6 +64,21 @@ class Problem:
     moments: Moments
     real: Array
 
+
+held_out = partial(Setting, m=500, p=50, draws=1, rows=False, held_out=True)
+HELD_OUT = (
+    held_out("equal effects", q=3, n_real=10, size=2.3, effects="equal"),
+    held_out("equal effects, one output", q=1, n_real=15, size=3.4, effects="equal"),
+    held_out("shared effects", q=8, n_real=12, size=2.3, effects="shared"),
+    held_out("an output each", q=8, rho=0.4, n_real=12, size=4.3, effects="own"),
+    held_out("falling effects", q=2, n_real=25, size=12.0, effects="falling"),
+    held_out("common factor", rho=0.5, design="factor", n_real=12, size=3.3),
+    held_out("common factor, one output", q=1, rho=0.8, design="factor", n_real=10, size=16.0),
+    held_out("rare indicators", design="binary", n_real=15, size=2.0),
+    held_out("heavy-tailed candidates", design="t3", rho=0.6, n_real=10, size=3.5),
+    held_out("neighbours −0.7", q=2, rho=-0.7, n_real=15, size=6.0),
+)
+"""Sizes were chosen so that the default finds some and not all; nothing else was."""
 
 SETTINGS = {
     s.name: s
@@ -82,6 +102,7 @@ SETTINGS = {
         Setting("few rows, screened", m=300, p=400, n_real=20, size=6.0, exact=False, rows=False),
         Setting("300 candidates", m=1200, p=300, rho=0.3, n_real=40, size=2.6),
         Setting("1000 candidates", m=3000, p=1000, rho=0.3, n_real=60, draws=1, rows=False),
+        *HELD_OUT,
     )
 }
 
@@ -95,7 +116,7 @@ def problem(setting: Setting, number: int) -> Problem:
     n_base = setting.p // 2 if setting.design == "copies" else setting.p
     real[rng.choice(n_base, setting.n_real, replace=False)] = True
     B = np.zeros((setting.p, setting.q))
-    B[real] = setting.size * rng.normal(size=(setting.n_real, setting.q))
+    B[real] = setting.size * _effects(setting, rng)
     y = X @ B + _errors(setting, rng)
     if setting.errors == "classes":
         y = np.eye(setting.q)[y.argmax(axis=1)]
@@ -122,16 +143,36 @@ def _candidates(setting: Setting, key: int, design: int) -> tuple[Array, Array]:
     if setting.design == "blocks":
         block = rho + (1 - rho) * np.eye(10)
         covariance = block_diag(*[block] * (p // 10))
+    elif setting.design == "factor":
+        covariance = rho + (1 - rho) * np.eye(p)
     else:
         covariance = toeplitz(rho ** np.arange(p)) if rho else np.eye(p)
-    X = rng.normal(size=(m, p)) @ np.linalg.cholesky(covariance).T
+    X: Array = rng.normal(size=(m, p)) @ np.linalg.cholesky(covariance).T
     if setting.design == "copies":
         X[:, p // 2 :] = X[:, : p // 2] + 0.05 * X[:, p // 2 :]
     if setting.errors == "twice":
         X[1::2] = X[::2]
+    if setting.design == "t3":
+        X = np.divide(X, np.sqrt(rng.chisquare(3, size=(m, 1)) / 3))
+    if setting.design == "binary":
+        X = (rng.uniform(0.05, 0.5, size=p) > rng.random((m, p))) * 1.0
     X = X - X.mean(axis=0)
     X = X / np.linalg.norm(X, axis=0)
     return X, X.T @ X
+
+
+def _effects(setting: Setting, rng: np.random.Generator) -> Array:
+    """Return the effects of the real variables on the outputs, in units of their size."""
+    n, q = setting.n_real, setting.q
+    if setting.effects == "normal":
+        return rng.normal(size=(n, q))
+    if setting.effects == "equal":
+        return rng.choice([-1.0, 1.0], size=(n, q))
+    if setting.effects == "shared":
+        return np.outer(rng.normal(size=n), rng.choice([-1.0, 1.0], size=q))
+    if setting.effects == "own":
+        return rng.choice([-1.0, 1.0], size=(n, 1)) * np.eye(q)[rng.integers(q, size=n)]
+    return rng.choice([-1.0, 1.0], size=(n, q)) * 0.88 ** rng.permutation(n)[:, None]
 
 
 def _errors(setting: Setting, rng: np.random.Generator) -> Array:

@@ -118,3 +118,31 @@ def test_what_does_not_go_with_it_is_refused(command, tables):
         assert message in done.stderr.replace("\n", " ")
     done = command("select", folder, "-t", "y_*", "--fdr", "2")
     assert "fdr=2.0 must be" in done.stderr
+
+
+def test_tables_of_strings_and_gaps(command, tmp_path, seed):
+    """Strings are categories; gaps need a word, and the message says which."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 3, size=(400, 8))
+    frame = pd.DataFrame(np.array(["red", "green", "blue"])[codes], columns=list("abcdefgh"))
+    signal = np.zeros(400)
+    for j in range(5):
+        signal += np.array([-1.5, 0.0, 1.5])[codes[:, j]]
+    frame["n"] = rng.normal(size=400)
+    frame["y"] = signal + rng.normal(size=400)
+    frame.to_csv(tmp_path / "colours.csv", index=False)
+    rest = ("-t", "y", "--fdr", "0.4", "--draws", "4", "--json", "-")
+    answer = json.loads(command("select", tmp_path / "colours.csv", *rest).stdout)
+    assert {d["name"] for d in answer["discoveries"]} >= set("abcde")
+    assert answer["n_candidates"] == answer["n_variables"] == 9
+    frame.loc[::9, "n"] = np.nan
+    frame.to_csv(tmp_path / "gaps.csv", index=False)
+    refused = command("select", tmp_path / "gaps.csv", *rest)
+    assert refused.returncode == 1
+    assert "--missing" in refused.stderr
+    answer = json.loads(
+        command("select", tmp_path / "gaps.csv", *rest, "--missing", "indicator").stdout
+    )
+    model = KnockoffProjSe(ProjSe(missing="indicator"), fdr=0.4, n_draws=4, random_state=0)
+    here = model.fit(frame.drop(columns="y"), frame["y"])
+    assert [d["name"] for d in answer["discoveries"]] == here.selected_names_.tolist()

@@ -676,6 +676,25 @@ def test_discoveries_are_those_of_memory(spark, seed):
     assert_allclose(there.statistics_, here.statistics_, rtol=1e-6)
 
 
+@pytest.mark.slow
+def test_discoveries_in_a_table_are_those_of_memory(spark, seed):
+    rng = np.random.default_rng([seed, 16])
+    codes = rng.integers(0, 3, size=(400, 5))
+    frame = pd.DataFrame(np.array(["red", "green", "blue"])[codes], columns=list("abcde"))
+    frame["n"] = np.where(rng.random(400) < 0.1, np.nan, rng.normal(size=400))
+    frame["z"] = rng.normal(size=400)
+    frame["y"] = np.array([-1.5, 0.0, 1.5])[codes[:, :4]].sum(axis=1) + rng.normal(size=400)
+    model = KnockoffProjSe(ProjSe(missing="indicator"), fdr=0.5, n_draws=4, random_state=0)
+    names = list("abcden")
+    here = clone(model).fit(frame[names], frame["y"], covariates=frame[["z"]])
+    there = clone(model).fit_spark(
+        spark.createDataFrame(frame), features=names, targets=["y"], covariates=["z"]
+    )
+    assert_array_equal(there.selected_, here.selected_)
+    assert set(here.selected_) >= {0, 1, 2, 3}
+    assert_allclose(there.statistics_, here.statistics_, rtol=1e-6)
+
+
 @pytest.mark.parametrize(("form", "grouped"), CELLS)
 @pytest.mark.parametrize("n_partitions", [1, 5])
 def test_the_same_rows_give_the_same(spark, n_partitions, form, grouped, seed):

@@ -269,13 +269,6 @@ def test_groups_of_the_selector_are_those_of_the_twins(seed):
         knockoffs(ProjSe(groups=groups), groups=groups).fit(X, Y)
 
 
-@pytest.mark.parametrize("parameters", [{"basis": "spline"}, {"missing": "mean"}])
-def test_encoded_tables_are_refused(seed, parameters):
-    X, Y = real_and_not(seed)
-    with pytest.raises(ValueError, match="columns of numbers"):
-        knockoffs(ProjSe(**parameters)).fit(X, Y)
-
-
 def test_class_labels_and_label_sets_are_outputs(seed):
     rng = np.random.default_rng(seed)
     X, Y = real_and_not(seed, m=1500, q=2)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from projse.cli.names import names_of
+from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
 from projse.cli.select import csv_text, excluded, places
 from projse.cli.table import Column, decimal, print_prose, table, warnings_as_notes
@@ -30,6 +30,7 @@ def discover(
             selector.set_params(exclude=excluded(blocks[0], reading, None) or None)
             found.fit_moments(blocks)
         else:
+            selector.set_params(missing=reading.source.missing, **reading.encoding)
             reading.run(
                 lambda report: found.fit_source(reading.data, progress=report, **reading.options)
             )
@@ -84,7 +85,7 @@ def as_dict(found: KnockoffProjSe, reading: Reading) -> dict[str, Any]:
         "stability": finite(found.stability_),
         "agreement": finite(found.agreement_),
         "n_rows": moments.n_samples,
-        "n_candidates": moments.n_x,
+        "n_candidates": n_candidates(moments),
         "n_variables": found.n_variables_,
         "references": list(moments.target_names or ()),
         "discoveries": records(found),
@@ -133,4 +134,4 @@ def _print(found: KnockoffProjSe, summary: str) -> None:
             f"{found.agreement_:.0%} of what either finds. Stability of a single draw: "
             f"{decimal(found.stability_)}.",
         )
-    print_prose(console, f"{summary}: {found.moments_.n_x} candidates.")
+    print_prose(console, f"{summary}: {n_candidates(found.moments_)} candidates.")

@@ -9,23 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from projse.estimators.fitted import all_or_nothing, remember_columns
+from projse.estimators.fit_table import sum_slices
+from projse.estimators.fitted import all_or_nothing, remember_candidates
+from projse.estimators.judged import Judged
 from projse.estimators.projse import ProjSe
 from projse.estimators.screening import Screened, screen_blocks, screen_rows
 from projse.estimators.selector import RowSelector
+from projse.estimators.table_rows import TableRows
 from projse.exceptions import NothingSelectedWarning, ProductsMissingError
+from projse.kernels.combined_candidates import combined_candidate_rows, combined_candidates
+from projse.kernels.combined_references import combined_references
 from projse.metrics.stability import nogueira_stability
+from projse.moments.align import aligned
 from projse.moments.in_memory import moments_of
 from projse.moments.resample import generator
 from projse.moments.sums import Moments
-from projse.moments.whole_numbers import as_number, settle_targets
 from projse.search.contest import STATISTICS, Statistic
 from projse.search.entrants import Entrants, enough_twins
 from projse.search.entry_order import EntryOrder
 from projse.search.knockoff_filter import Discoveries, combine
-from projse.search.task import Task
 from projse.search.unit_products import UnitProducts, unit_products
-from projse.sources.groups import resolve_groups
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 
@@ -48,29 +51,43 @@ class DiscoveryFit(RowSelector):
     n_jobs: int | None
     batch_size: int | None
     n_features_in_: int
-    _grouping: Any
 
     @property
     def _options(self) -> dict[str, Any]:
         """Options of a pass over the rows."""
         return {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
 
+    def _fit_table(self, table: TableRows, selector: ProjSe) -> None:
+        """Sum the rows of a table, which need not lie encoded side by side unless some screen."""
+        if not table.fits:
+            moments = sum_slices(table, n_jobs=self.n_jobs, batch_size=self.batch_size)
+            if self._fit_whole(moments, selector, generator(self.random_state)):
+                return
+        self._fit_rows(table.final_rows(), selector)
+
     def _fit_rows(self, rows: Rows, selector: ProjSe) -> None:
         """Sum rows, if there are enough for all candidates; else let some of them screen."""
-        selector = self._of_columns(selector)
         rng = generator(self.random_state)
-        candidates, include = self._columns(selector)
-        if len(candidates) < rows.n_samples:  # else the products would be for nothing
+        encoded = rows.x_variables is not None
+        # With fewer rows than candidates, the products would be for nothing.
+        if encoded or len(self._judged(selector).candidates) < rows.n_samples:
             moments = moments_of(rows, with_xx=True, **self._options)
-            entrants = self._entrants(moments, candidates, include)
-            if entrants.fit_in:
-                self._keep(moments)
-                self._finish(entrants, selector, rng)
+            if self._fit_whole(moments, selector, rng):
                 return
-        task = Task.of(selector, self.n_features_in_, self._feature_names())
-        screened = screen_rows(rows, task, rng, self._options)
+        rows, column = combined_candidate_rows(rows, selector.min_frequency)
+        judged = self._judged(selector, column)
+        screened = screen_rows(rows, judged.task, judged.labels, rng, self._options)
         self._keep(None)
-        self._fit_screened(screened, include, selector, rng)
+        self._fit_screened(screened, judged, rng)
+
+    def _fit_whole(self, moments: Moments, selector: ProjSe, rng: np.random.Generator) -> bool:
+        """Find variables from moments of all rows, if these are enough; return whether they are."""
+        plain, judged = self._plain(moments, selector)
+        entrants = self._entrants(plain, judged)
+        if entrants.fit_in:
+            self._keep(moments)
+            self._finish(entrants, judged, rng)
+        return entrants.fit_in
 
     def _fit_sums(self, blocks: list[Moments], selector: ProjSe) -> Self:
         """Find variables from moments of one or several blocks of rows."""
@@ -80,17 +97,13 @@ class DiscoveryFit(RowSelector):
         total = sum(blocks[1:], start=blocks[0])
         _refuse_unfit(total)
         with all_or_nothing(self):
-            remember_columns(self, total.n_x, total.feature_names)
-            summed, total = total, settle_targets(total, selector.target_type)
-            if summed.classes is not None and total.classes is None:
-                blocks = [as_number(block, None) for block in blocks]
-            selector = self._of_columns(selector)
+            remember_candidates(self, total)
             rng = generator(self.random_state)
-            candidates, include = self._columns(selector)
-            entrants = self._entrants(total, candidates, include)
+            plain, judged = self._plain(total, selector)
+            entrants = self._entrants(plain, judged)
             self._keep(total)
             if entrants.fit_in:
-                self._finish(entrants, selector, rng)
+                self._finish(entrants, judged, rng)
                 return self
             if len(blocks) < 2:
                 n, degrees = len(entrants.groups), entrants.products.degrees
@@ -99,75 +112,57 @@ class DiscoveryFit(RowSelector):
                     f"moments hold {total.n_samples}; pass the rows to fit, or moments of blocks "
                     "(block_moments), of which some screen the candidates; or exclude some."
                 )
-            task = Task.of(selector, self.n_features_in_, self._feature_names())
-            self._fit_screened(screen_blocks(blocks, task), include, selector, rng)
+            alike = [
+                self._plain(aligned(block, total)[0], selector, like=total)[0] for block in blocks
+            ]
+            self._fit_screened(screen_blocks(alike, judged.task, judged.labels), judged, rng)
         return self
 
-    def _of_columns(self, selector: ProjSe) -> ProjSe:
-        """Let a selector of groups screen and compete by columns: variables are ours to judge."""
-        self._grouping = self.groups if self.groups is not None else selector.groups
-        if selector.groups is None:
-            return selector
-        task = Task.of(selector, self.n_features_in_, self._feature_names())
-        include, _ = task.columns_of(task.plan.include.tolist())
-        exclude, _ = task.columns_of(task.plan.exclude.tolist())
-        named = {"include": include.tolist() or None, "exclude": exclude.tolist() or None}
-        return selector.set_params(groups=None, **named)
+    def _plain(
+        self, moments: Moments, selector: ProjSe, like: Moments | None = None
+    ) -> tuple[Moments, Judged]:
+        """Make plain columns of those that a table was encoded to, and tell what they are."""
+        moments = combined_references(moments, like)
+        plain, column = combined_candidates(moments, selector.min_frequency, like)
+        return plain, self._judged(selector, column)
 
-    def _columns(self, selector: ProjSe) -> tuple[Array, Array]:
-        """Return the candidates, and what is conditioned on."""
-        n, names = self.n_features_in_, self._feature_names()
-        plan = Task.of(selector, n, names).plan
-        return np.setdiff1d(np.arange(n), [*plan.include, *plan.exclude]), plan.include
+    def _judged(self, selector: ProjSe, column: Array | None = None) -> Judged:
+        n = self.n_features_in_
+        column = np.arange(n) if column is None else column
+        return Judged.of(selector, self.groups, self._feature_names(), n, column)
 
-    def _labels(self, columns: Array) -> Array:
-        """Return the variable of each of these columns, as a number."""
-        if self._grouping is None:
-            return columns
-        n, names = self.n_features_in_, self._feature_names()
-        return resolve_groups(self._grouping, n, names).of_column[columns]
-
-    def _entrants(
-        self,
-        moments: Moments,
-        candidates: Array,
-        include: Array,
-        of_all: Array | None = None,
-    ) -> Entrants:
-        """Make variables of the candidates; ``of_all`` are the columns of X that moments hold."""
-        products = unit_products(moments, candidates, include)
+    def _entrants(self, moments: Moments, judged: Judged, of_all: Array | None = None) -> Entrants:
+        """Make variables of the candidates; ``of_all`` are the columns that moments hold."""
+        of_all = np.arange(moments.n_x) if of_all is None else of_all
+        candidates = np.flatnonzero(np.isin(of_all, judged.candidates))
+        given = np.flatnonzero(np.isin(of_all, judged.include))
+        products = unit_products(moments, candidates, given)
         for what, found in (("X", products.columns), ("y", products.outputs)):
             if not found.size:
                 raise ValueError(
                     f"All columns of {what} are constant, or explained by what everything is "
                     "conditioned on: there is nothing to find."
                 )
-        columns = products.columns if of_all is None else of_all[products.columns]
-        return Entrants.of(products, self._labels(columns), self.max_correlation)
+        labels = judged.labels[of_all[products.columns]]
+        return Entrants.of(products, labels, self.max_correlation)
 
-    def _fit_screened(
-        self,
-        screened: Screened,
-        include: Array,
-        selector: ProjSe,
-        rng: np.random.Generator,
-    ) -> None:
+    def _fit_screened(self, screened: Screened, judged: Judged, rng: np.random.Generator) -> None:
         columns = screened.columns
-        is_included = np.isin(columns, include)
-        passed, given = np.flatnonzero(~is_included), np.flatnonzero(is_included)
-        entrants = self._entrants(screened.judging, passed, given, columns)
+        entrants = self._entrants(screened.judging, judged, columns)
         if not entrants.fit_in:
+            n = int(np.count_nonzero(~np.isin(columns, judged.include)))
             raise ValueError(
-                f"{screened.judging.n_samples} rows are left to judge {len(passed)} candidates, "
+                f"{screened.judging.n_samples} rows are left to judge {n} candidates, "
                 "after what everything is conditioned on; there are too few rows for any answer."
             )
+        given = np.flatnonzero(np.isin(columns, judged.include))
         seen = unit_products(screened.seen, EMPTY, given, like=entrants.products)
-        self._finish(entrants, selector, rng, columns, seen)
+        self._finish(entrants, judged, rng, columns, seen)
 
     def _finish(
         self,
         entrants: Entrants,
-        selector: ProjSe,
+        judged: Judged,
         rng: np.random.Generator,
         screened: Array | None = None,
         seen: UnitProducts | None = None,
@@ -175,7 +170,8 @@ class DiscoveryFit(RowSelector):
         """Draw, judge, and keep what came of it."""
         statistic: Statistic
         if self.statistic == "order":
-            statistic = EntryOrder(clone(selector).set_params(include=None, exclude=None), rng)
+            picking = clone(judged.selector).set_params(include=None, exclude=None)
+            statistic = EntryOrder(picking, rng)
         else:
             statistic = STATISTICS[self.statistic]
         n_twins = self._n_twins(entrants)
@@ -188,8 +184,8 @@ class DiscoveryFit(RowSelector):
         self.screened_ = None
         if screened is not None:
             columns = screened[columns]
-            self.screened_ = np.setdiff1d(screened, self._columns(selector)[1])
-        self._store(found, columns, entrants.labels)
+            self.screened_ = np.unique(judged.column[np.setdiff1d(screened, judged.include)])
+        self._store(found, judged.column[columns], entrants.labels)
 
     def _n_twins(self, entrants: Entrants) -> int:
         """Return the number of twins of each variable; refuse more than the rows have room for."""
@@ -219,7 +215,7 @@ class DiscoveryFit(RowSelector):
         self.agreement_ = found.agreement
         some = 0 < found.alone.sum() < found.alone.size and len(found.alone) > 1
         self.stability_ = nogueira_stability(found.alone) if some else float("nan")
-        members = [columns[labels == g] for g in found.order]
+        members = [np.unique(columns[labels == g]) for g in found.order]
         self.selected_ = np.concatenate(members).astype(np.intp) if members else EMPTY
         self.support_ = np.zeros(self.n_features_in_, dtype=bool)
         self.support_[self.selected_] = True
@@ -255,11 +251,6 @@ def _refuse_unfit(moments: Moments) -> None:
     """Refuse moments that twins cannot be made of."""
     if moments.one_view:
         raise ValueError("Twins need outputs to compete for, and these moments hold one view.")
-    if moments.x_variables is not None:
-        raise ValueError(
-            "Twins are made of columns of numbers, and these moments are of an encoded table "
-            "(categories, dates, gaps or splines)."
-        )
     if moments.xx is None:
         raise ProductsMissingError(
             "Twins need the products of the candidates with each other, which these moments do "

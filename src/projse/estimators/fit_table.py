@@ -13,6 +13,7 @@ from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.progress import FitProgress
 from projse.estimators.table_options import TableOptions
 from projse.estimators.table_rows import TableRows
+from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.task import Outcome
@@ -110,20 +111,7 @@ class FitTableMixin(FitMomentsMixin):
         Every slice is encoded and summed by one thread.
         """
         follow = progress.phase("rows")
-        later = not sp.issparse(table.targets.Y)
-
-        def summed(limits: tuple[int, int]) -> Moments:
-            rows = table.rows(*limits, later=later)
-            return moments_of(rows, with_xx=True, n_jobs=1, batch_size=self.batch_size)
-
-        slices = table.slices(later=later)
-        total: Moments | int = 0
-        with closing(ordered_map(summed, slices, effective_n_threads(self.n_jobs))) as parts:
-            for done, part in enumerate(parts, start=1):
-                total = total + part
-                if follow is not None:
-                    follow(done, len(slices))
-        assert isinstance(total, Moments)
+        total = sum_slices(table, n_jobs=self.n_jobs, batch_size=self.batch_size, follow=follow)
         progress.phase("picks")
         return self._task(total.one_view).on_moments(total, keep=True)
 
@@ -135,3 +123,28 @@ class FitTableMixin(FitMomentsMixin):
         tags.input_tags.string = linear
         tags.input_tags.sparse = self.basis == "linear"
         return tags
+
+
+def sum_slices(
+    table: TableRows,
+    *,
+    n_jobs: int | None = None,
+    batch_size: int | None = None,
+    follow: Progress | None = None,
+) -> Moments:
+    """Sum slices of rows, each encoded by one thread, with the products of the candidates."""
+    later = not sp.issparse(table.targets.Y)
+
+    def summed(limits: tuple[int, int]) -> Moments:
+        rows = table.rows(*limits, later=later)
+        return moments_of(rows, with_xx=True, n_jobs=1, batch_size=batch_size)
+
+    slices = table.slices(later=later)
+    total: Moments | int = 0
+    with closing(ordered_map(summed, slices, effective_n_threads(n_jobs))) as parts:
+        for done, part in enumerate(parts, start=1):
+            total = total + part
+            if follow is not None:
+                follow(done, len(slices))
+    assert isinstance(total, Moments)
+    return total

@@ -10,20 +10,27 @@ from os import PathLike
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils import Tags
+from sklearn.utils.validation import validate_data
 
+from projse.engines.dask import DaskRows
+from projse.engines.reduction import RowsElsewhere
 from projse.estimators.discovery import DiscoveryFit, refuse_no_counts
 from projse.estimators.discovery_table import DiscoveryTableMixin
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.given_moments import load_given
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
-from projse.moments.partitions import moments_elsewhere
+from projse.estimators.table_rows import TableRows
+from projse.moments.partitions import encoding_elsewhere, moments_elsewhere
 from projse.moments.stream import moments_from
 from projse.moments.sums import Moments
+from projse.moments.whole_numbers import settle_targets
 from projse.parameters import check_pass_options, is_number, one_of, whole
 from projse.search.contest import STATISTICS
 from projse.search.entrants import DISTANCES
 from projse.sources.rows import is_dask
+from projse.sources.table.frame import refuse_repeated_names
 
 
 class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type: ignore[misc]
@@ -40,9 +47,11 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
     Parameters
     ----------
     selector : ProjSe or None, default=None
-        Its ``include`` (conditioned on, and not counted), ``exclude`` and ``target_type`` hold; the
-        rest of it picks for ``statistic="order"``, and screens where there are few rows. None:
-        ``ProjSe()``. The kernel is linear, and variables are centred.
+        Its ``include`` (conditioned on, and not counted), ``exclude`` and ``target_type`` hold, and
+        how it encodes tables (``categorical_features``, ``min_frequency``, ``missing``, ``basis``):
+        a column of a table is found or not as a whole. The rest of it picks for
+        ``statistic="order"``, and screens where there are few rows. None: ``ProjSe()``. The kernel
+        is linear, and variables are centred.
     fdr : float, default=0.1
         Bound on the false discovery rate: the expected share of variables among the selected that
         do not matter. At least ``1 / (n_twins fdr)`` discoveries must be convincing for any to be
@@ -113,9 +122,10 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
     repeat others (measurements of one person) make every bound wrong: take one row each, or means.
     Weights must be counts of rows.
 
-    Twins need two rows a candidate. With fewer, :meth:`fit` deals the rows at random: a third of
-    them screens the candidates, and the others judge those that pass. The bound then holds for the
-    effects in what passed: if a variable that matters was lost, another may stand in for it.
+    Twins need two rows a candidate, or a dimension of it: a category of 20 levels has 19. With
+    fewer, :meth:`fit` deals the rows at random: a third of them screens the candidates, and the
+    others judge those that pass. The bound then holds for the effects in what passed: if a variable
+    that matters was lost, another may stand in for it.
 
     References
     ----------
@@ -189,12 +199,19 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
                 "nothing to explain."
             )
         if is_dask(X, y, sample_weight, covariates):
-            options: Any = {"with_xx": True, "target_type": selector.target_type, **self._options}
-            moments = Moments.from_arrays(X, y, sample_weight, covariates=covariates, **options)
-            return self._fit_sums([moments], selector)
+            return self._fit_elsewhere(DaskRows.of(X, y, sample_weight, covariates), selector)
         with all_or_nothing(self):
-            given: Any = {"covariates": covariates}
-            rows = self._check_rows(X, y, sample_weight, selector.target_type, **given).counted()
+            tables = selector._table_options()
+            if tables.concern(X, y, covariates, sample_weight):
+                refuse_repeated_names(X)
+                validate_data(self, X, reset=True, skip_check_array=True)
+                given = (X, y, sample_weight, covariates, tables, selector.target_type)
+                table = TableRows.of(*given)
+                refuse_no_counts(table.targets.weight)
+                self._fit_table(table, selector)
+                return self
+            options: Any = {"covariates": covariates}
+            rows = self._check_rows(X, y, sample_weight, selector.target_type, **options).counted()
             refuse_no_counts(rows.weight)
             self._fit_rows(rows, selector)
         return self
@@ -225,14 +242,16 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
         Parameters
         ----------
         source, **options
-            As in :func:`projse.moments_from`; the products of the candidates are summed.
+            As in :func:`projse.moments_from`; the products of the candidates are summed. How
+            tables are encoded goes by ``selector``, unless an option says otherwise.
 
         Returns
         -------
         self : object
         """
         selector = self._checked()
-        options = {"target_type": selector.target_type, **self._options, **options}
+        plain: Any = {"target_type": selector.target_type, **self._options}
+        options = {**plain, **vars(selector._table_options()), **options}
         if not options.pop("with_xx", True):
             raise ValueError("with_xx=False leaves out the products that twins are made of.")
         return self._fit_sums([moments_from(source, with_xx=True, **options)], selector)
@@ -245,13 +264,14 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
         targets: str | Sequence[str] | None = None,
         weight: str | None = None,
         class_target: str | None = None,
+        covariates: str | Sequence[str] | None = None,
     ) -> Self:
         """Find variables among the columns of a Spark DataFrame; its workers sum the rows.
 
         Parameters
         ----------
         df : pyspark.sql.DataFrame
-        features, targets, weight, class_target
+        features, targets, weight, class_target, covariates
             As in :func:`projse.spark.moments`.
 
         Returns
@@ -261,11 +281,32 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
         from projse.engines.spark import SparkRows
 
         selector = self._checked()
-        rows = SparkRows.of(df, features, targets, weight, class_target)
+        rows = SparkRows.of(df, features, targets, weight, class_target, covariates)
+        forced = selector._look_options().forced
+        return self._fit_elsewhere(rows.as_table() if forced else rows, selector)
+
+    def _fit_elsewhere(self, rows: RowsElsewhere, selector: ProjSe) -> Self:
+        """Let the workers of a cluster sum the rows."""
+        encoding = encoding_elsewhere(rows, selector._look_options(), selector.target_type)
         moments = moments_elsewhere(
-            rows, with_xx=True, target_type=selector.target_type, **self._options
+            rows,
+            with_xx=True,
+            target_type=selector.target_type,
+            encoding=encoding,
+            **self._options,
         )
+        if getattr(rows, "class_target", None) is None:  # else the user has said so
+            moments = settle_targets(moments, selector.target_type, getattr(rows, "Y", None))
         return self._fit_sums([moments], selector)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        selector = ProjSe() if self.selector is None else self.selector
+        if isinstance(selector, ProjSe):
+            own, theirs = tags.input_tags, selector.__sklearn_tags__().input_tags
+            own.allow_nan, own.sparse = theirs.allow_nan, theirs.sparse
+            own.categorical, own.string = theirs.categorical, theirs.string
+        return tags
 
     def _checked(self) -> ProjSe:
         """Return the selector; refuse parameters that make no sense."""
@@ -277,11 +318,6 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
             raise ValueError(
                 "Twins have the correlations of their variables, and stand for no others: the "
                 "selector must have kernel='linear', center=True and center_kernel=False."
-            )
-        if selector.basis != "linear" or selector.missing != "refuse":
-            raise ValueError(
-                "Twins are made of columns of numbers: the selector must have basis='linear' and "
-                "missing='refuse'."
             )
         for name in ("fdr", "max_correlation"):
             value = getattr(self, name)

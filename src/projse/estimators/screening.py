@@ -41,14 +41,17 @@ class Screened:
 
 
 def screen_rows(
-    rows: Rows, task: Task, rng: np.random.Generator, options: dict[str, Any]
+    rows: Rows, task: Task, labels: Array, rng: np.random.Generator, options: dict[str, Any]
 ) -> Screened:
-    """Deal rows at random to those that screen and those that judge."""
+    """Deal rows at random to those that screen and those that judge.
+
+    Columns with the same label are of one variable, which passes as a whole.
+    """
     parts = deal(rows.n_samples, round(1 / SCREENING_SHARE), rng, rows.class_codes(), None)
     first, rest = rows.take(parts[0]), rows.take(np.sort(np.concatenate(parts[1:])))
     task = _picking(task, _n_rows(rest) - rows.n_covariates)
     outcome = task.on_rows(first, may_be_constant=True)
-    columns = _passed(outcome.selection.indices, task)
+    columns = _passed(outcome.selection.indices, task, labels)
 
     def of(part: Rows) -> Moments:
         names = part.feature_names
@@ -62,13 +65,14 @@ def screen_rows(
     return Screened(columns, of(first), of(rest))
 
 
-def screen_blocks(blocks: Sequence[Moments], task: Task) -> Screened:
+def screen_blocks(blocks: Sequence[Moments], task: Task, labels: Array) -> Screened:
     """Let the first blocks screen, and the others judge."""
     n_first = max(1, round(SCREENING_SHARE * len(blocks)))
     first = sum(blocks[1:n_first], start=blocks[0])
     rest = sum(blocks[n_first + 1 :], start=blocks[n_first])
     task = _picking(task, rest.sum_weights)
-    columns = _passed(task.on_moments(first, may_be_constant=True).selection.indices, task)
+    picks = task.on_moments(first, may_be_constant=True).selection.indices
+    columns = _passed(picks, task, labels)
     return Screened(columns, restricted(first, columns), restricted(rest, columns))
 
 
@@ -79,14 +83,30 @@ def _picking(task: Task, n_rows: float) -> Task:
     return replace(task, plan=replace(task.plan, n_features=n))
 
 
-def _passed(picks: list[int], task: Task) -> Array:
-    passed = picks or task.plan.include
-    if not len(passed):
+def _passed(picks: list[int], task: Task, labels: Array) -> Array:
+    """Return the columns of the variables that were picked first, as many as there is room for."""
+    include = task.plan.include
+    if not len(picks) and not len(include):
         raise ValueError(
             "There are too few rows for twins of all candidates, and in the rows that were to "
             "screen them all are constant; there are too few rows for any answer."
         )
-    return np.sort(np.array(passed, dtype=np.intp))
+    may_pass = np.ones(len(labels), dtype=bool)
+    may_pass[[*include, *task.plan.exclude]] = False
+    passed = np.isin(np.arange(len(labels)), include)
+    n_features = task.plan.n_features
+    assert n_features is not None
+    room = n_features - len(include)
+    for j in picks:
+        if passed[j]:
+            continue
+        own = may_pass & (labels == labels[j])
+        size = int(np.count_nonzero(own))
+        if size > room and (passed & may_pass).any():
+            break
+        passed |= own
+        room -= size
+    return np.flatnonzero(passed)
 
 
 def _n_rows(rows: Rows) -> float:

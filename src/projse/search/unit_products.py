@@ -99,7 +99,7 @@ def unit_products(
         columns=candidates[kept[of_x]],
         outputs=outputs[kept[~of_x] - len(x)],
         norms=norms,
-        degrees=round(moments.sum_weights) - 1 - rank,
+        degrees=round(moments.sum_weights) - 1 - moments.n_partialled - rank,
         rounding=rounding,
     )
 
