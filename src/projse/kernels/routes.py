@@ -192,7 +192,7 @@ def _route(
         _refuse_wide_reference(min(m, p) if by_qr else p)
     if by_qr:
         basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
-        rare = references_on_few_rows(rows, spec.center)
+        rare: bool | None = references_on_few_rows(rows, spec.center)
         moments = moments_of(basis, **options)
         gram = from_moments(moments, spec, rows=basis, rare_references=rare)
         return Route(gram, None, moments, basis, spectrum, loadings)

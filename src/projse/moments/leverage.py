@@ -121,8 +121,8 @@ def references_on_few_rows(
             return True
         views = replace(of, X=of.references, Y=None, classes=None, n_covariates=0, z_variables=None)
         beside = None if moments is None else _of_references(moments)
-        references = np.arange(of.n_references)
-        return bool(on_few_rows(views, references, center=center, moments=beside).any())
+        columns = np.arange(of.n_references)
+        return bool(on_few_rows(views, columns, center=center, moments=beside).any())
     if of.one_view or of.y_mean is None:
         return True
     references = slice(of.n_references)
