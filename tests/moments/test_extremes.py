@@ -197,3 +197,16 @@ def test_impossible_extremes_are_refused(seed, tmp_path, changes, says):
     replace(moments, **changes).save(tmp_path / "wrong")
     with pytest.raises(MomentsFileError, match=says):
         Moments.load(tmp_path / "wrong")
+
+
+@pytest.mark.parametrize("thin_bytes", [0, 1 << 30])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_thin_references_have_the_extremes_of_all_rows(seed, thin_bytes, order, monkeypatch):
+    monkeypatch.setattr("projse.moments.row_sums.THIN_BYTES", thin_bytes)
+    X, Y = views(seed, m=1000)
+    X, Y = np.asarray(X, order=order), np.asarray(Y, order=order)
+    check_extremes(Moments.from_arrays(X, Y, batch_size=16), X, Y)
+    weight = np.ones(len(X))
+    weight[[Y[:, 0].argmax(), Y[:, 1].argmin()]] = 0.0
+    counted = weight > 0
+    check_extremes(Moments.from_arrays(X, Y, weight, batch_size=16), X[counted], Y[counted])

@@ -14,7 +14,13 @@ from projse import PAPER, ProjSe, TwoViewProjSe
 from projse.exceptions import UnreliableSelectionWarning
 from projse.moments import leverage
 from projse.moments.in_memory import moments_of
-from projse.moments.leverage import largest_leverage, on_few_rows
+from projse.moments.leverage import (
+    SAMPLE_ROWS,
+    largest_leverage,
+    on_few_rows,
+    references_on_few_rows,
+    sample_tells_references,
+)
 from projse.sources.rows import Rows
 
 
@@ -141,3 +147,32 @@ def test_both_views_are_looked_at(seed):
 def test_included_columns_are_the_users_own(seed):
     X, Y = related(seed)
     ProjSe(2, **PAPER, include=[4], exclude=[0]).fit(X, Y)  # and nothing is said
+
+
+@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("n_rare", [0, 1, 2, 3, 400])
+def test_a_sample_tells_references_on_few_rows_as_their_extremes_do(seed, n_rare, center):
+    rng = np.random.default_rng(seed)
+    m = 4 * SAMPLE_ROWS + 1000
+    X, Y = rng.normal(size=(m, 3)), rng.normal(size=(m, 4)) + 1
+    if n_rare:
+        Y[:, 2] = rare(rng, m, [n_rare])[:, 0]
+    rows = Rows(X, Y)
+    assert sample_tells_references(rows)
+    without = moments_of(rows, y_extremes=False)
+    assert without.y_min is None
+    assert without.y_max is None
+    by_sample = references_on_few_rows(rows, center, without)
+    assert by_sample == references_on_few_rows(moments_of(rows), center) == (0 < n_rare <= 2)
+
+
+def test_fits_to_many_rows_go_by_a_sample_and_to_few_by_extremes(seed):
+    rng = np.random.default_rng(seed)
+    m = 4 * SAMPLE_ROWS + 1000
+    X, Y = rng.normal(size=(m, 3)), rng.normal(size=(m, 2))
+    many = ProjSe(2, **PAPER).fit(X, Y)
+    assert many.moments_.y_min is None
+    assert_array_equal(ProjSe(2, **PAPER).fit(X[:500], Y[:500]).moments_.y_min, Y[:500].min(axis=0))
+    # Weights may make a row count for less than one: a sample would not show it.
+    weighted = ProjSe(2, **PAPER).fit(X, Y, sample_weight=1.0 + np.arange(m) % 2)
+    assert_array_equal(weighted.moments_.y_min, Y.min(axis=0))

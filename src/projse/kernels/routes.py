@@ -20,7 +20,11 @@ from projse.kernels.range_finder import find_range, leading_directions
 from projse.kernels.reference import gram_loses_directions, orthonormal, orthonormal_reference
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
-from projse.moments.leverage import on_few_rows, references_on_few_rows
+from projse.moments.leverage import (
+    on_few_rows,
+    references_on_few_rows,
+    sample_tells_references,
+)
 from projse.moments.own_products import Cross
 from projse.moments.partial import vanishing_share
 from projse.moments.sums import Moments
@@ -188,12 +192,15 @@ def _route(
         _refuse_wide_reference(min(m, p) if by_qr else p)
     if by_qr:
         basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
-        rare = references_on_few_rows(rows, spec.center)
+        rare: bool | None = references_on_few_rows(rows, spec.center)
         moments = moments_of(basis, **options)
         gram = from_moments(moments, spec, rows=basis, rare_references=rare)
         return Route(gram, None, moments, basis, spectrum, loadings)
 
-    moments = moments_of(rows, with_xx=with_xx or whole_reference, **options)
+    products = with_xx or whole_reference
+    by_sample = not products and sample_tells_references(rows)
+    moments = moments_of(rows, with_xx=products, y_extremes=not by_sample, **options)
+    rare = references_on_few_rows(rows, spec.center, moments) if by_sample else None
     if (
         solver == "auto"
         and can_qr
@@ -202,7 +209,8 @@ def _route(
     ):
         basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
         through_basis = moments_of(basis, **options)
-        rare = references_on_few_rows(moments, spec.center)
+        if rare is None:
+            rare = references_on_few_rows(moments, spec.center)
         gram = from_moments(through_basis, spec, rows=basis, rare_references=rare)
         return Route(gram, moments, through_basis, basis, spectrum, loadings)
     gram = from_moments(
@@ -210,6 +218,7 @@ def _route(
         spec,
         rows=None if moments.xx is not None else rows,
         whole_reference=whole_reference,
+        rare_references=rare,
     )
     return Route(gram, moments, moments, rows)
 

@@ -86,6 +86,7 @@ def accumulate_dense(
     weight: Array | None,
     *,
     with_xx: bool = False,
+    y_extremes: bool = True,
     n_jobs: int | None = None,
     batch_size: int | None = None,
     dtype: np.dtype[Any] | None = None,
@@ -105,6 +106,8 @@ def accumulate_dense(
         Non-negative row weights.
     with_xx : bool
         Also sum the p × p products of X with itself.
+    y_extremes : bool
+        Also take the smallest and the largest values of dense references.
     codes : ndarray of int of shape (m,) or None
         The column of Y that holds a row's one entry, where Y are the indicators of classes: the
         products are then sums over the rows of each class.
@@ -188,7 +191,7 @@ def accumulate_dense(
         return BlockSum(rows) if block else RowSum(rows)
 
     if wide:
-        total = Sums.zeros(p, q, with_xx)
+        total = Sums.zeros(p, q, with_xx, y_extremes)
 
         def tile(columns: slice) -> Sums:
             part = total.tile(columns)
@@ -209,7 +212,7 @@ def accumulate_dense(
         def stripe(i: int) -> Sums:
             # One for each thread: new memory costs as much as the rows that fit in it.
             rows = idle.pop() if idle else row_sum(tiles[0])
-            part = Sums.zeros(p, q, with_xx)
+            part = Sums.zeros(p, q, with_xx, y_extremes)
             rows.add(part, edges[i], edges[i + 1], with_y=True)
             idle.append(rows)
             return part

@@ -38,11 +38,12 @@ def moments_of(
     rows: Rows,
     *,
     with_xx: bool | str = False,
+    y_extremes: bool = True,
     n_jobs: int | None = None,
     batch_size: int | None = None,
     progress: Progress | None = None,
 ) -> Moments:
-    """Sum over checked rows."""
+    """Sum over checked rows; ``y_extremes=False`` leaves those of dense references out."""
     _refuse_many_outputs(rows)
     products = keeps_products(with_xx, rows.X.shape[1], rows.one_view)
     shift = None
@@ -56,7 +57,7 @@ def moments_of(
     elif rows.is_sparse:
         moments = _sparse_moments(rows.counted(), products)
     else:
-        moments = _dense_moments(rows, products, n_jobs, batch_size, progress)
+        moments = _dense_moments(rows, products, n_jobs, batch_size, progress, y_extremes)
     if shift is not None:
         moments = _moved_back(moments, shift)
     x = rows.x_variables
@@ -147,6 +148,7 @@ def _dense_moments(
     n_jobs: int | None,
     batch_size: int | None,
     progress: Progress | None,
+    with_y_extremes: bool = True,
 ) -> Moments:
     sparse_y = sp.issparse(rows.Y)
     dtype = product_dtype(rows.X, None if sparse_y else rows.Y)
@@ -163,6 +165,7 @@ def _dense_moments(
                 rows.Y,
                 rows.weight,
                 with_xx=with_xx,
+                y_extremes=with_y_extremes,
                 n_jobs=n_jobs,
                 batch_size=batch_size,
                 dtype=dtype,
@@ -217,8 +220,8 @@ def _dense_moments(
         moments.x_min, moments.x_max = sums.x_extremes.about(0.0, sums.n_samples)
     if not one_view and rows.classes is None:
         y_extremes = Extremes.of(counted.Y) if sparse_y else sums.y_extremes
-        assert y_extremes is not None
-        moments.y_min, moments.y_max = y_extremes.about(0.0, sums.n_samples)
+        if y_extremes is not None:
+            moments.y_min, moments.y_max = y_extremes.about(0.0, sums.n_samples)
     if not one_view and (constant := np.diag(yy) == 0).any():
         moments.yx[constant] = 0.0  # what is left of it is rounding
     mark_vanished(moments, x_vanished, y_vanished)

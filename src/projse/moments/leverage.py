@@ -42,6 +42,9 @@ EVEN = 0.8
 """Share of the spread that a sample shows, less its two largest squares, where no row stands out:
 with one that has two fifths of it, others show three fifths."""
 
+SAMPLED_REFERENCES = 256
+"""Of more references than this, products take so long that their extremes do not show."""
+
 TILE_ELEMENTS = 1 << 20
 """Columns of up to this many values (8 MiB) are looked at together."""
 
@@ -90,8 +93,24 @@ def leverage_by_extremes(
     return leverage
 
 
-def references_on_few_rows(of: Rows | Moments, center: bool) -> bool:
+def sample_tells_references(rows: Rows) -> bool:
+    """Whether a sample of the rows is cheaper than the extremes of the references, and as good."""
+    return (
+        isinstance(rows.Y, np.ndarray)
+        and rows.weight is None
+        and not rows.n_covariates
+        and rows.Y.shape[1] <= SAMPLED_REFERENCES
+        and rows.n_samples > 4 * SAMPLE_ROWS
+    )
+
+
+def references_on_few_rows(
+    of: Rows | Moments, center: bool, moments: Moments | None = None
+) -> bool:
     """Tell whether one or two rows make up any of the references, as far as that is known.
+
+    ``moments`` are those of the rows, where they were summed: most references then cost a sample.
+
 
     A variable that one row makes up correlates by chance with a reference as far as that row makes
     up the reference: ``r²`` is at most its leverage. Only where there is such a reference can it
@@ -101,7 +120,9 @@ def references_on_few_rows(of: Rows | Moments, center: bool) -> bool:
         if of.one_view:
             return True
         views = replace(of, X=of.references, Y=None, classes=None, n_covariates=0, z_variables=None)
-        return bool(on_few_rows(views, np.arange(of.n_references), center=center).any())
+        beside = None if moments is None else _of_references(moments)
+        columns = np.arange(of.n_references)
+        return bool(on_few_rows(views, columns, center=center, moments=beside).any())
     if of.one_view or of.y_mean is None:
         return True
     references = slice(of.n_references)
@@ -117,6 +138,23 @@ def references_on_few_rows(of: Rows | Moments, center: bool) -> bool:
         extremes = of.y_min[references], of.y_max[references]
         leverage = leverage_by_extremes(of, references, *extremes, center=center, view="y")
     return bool((leverage > high_leverage(n, center)).any())
+
+
+def _of_references(moments: Moments) -> Moments:
+    """Let the references be the only view, without their products."""
+    assert moments.y_mean is not None and moments.yy is not None
+    n = moments.n_references
+    return Moments(
+        n_samples=moments.n_samples,
+        sum_weights=moments.sum_weights,
+        x_mean=moments.y_mean[:n],
+        y_mean=None,
+        yy=None,
+        yx=None,
+        xx_diag=np.diag(moments.yy)[:n].copy(),
+        xx=None,
+        eps=moments.eps,
+    )
 
 
 def few_rows_by_extremes(

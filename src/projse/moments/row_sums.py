@@ -25,13 +25,17 @@ THIN_COLUMNS = 16
 """Up to this many references are copied by row, next to a column of ones: one product gives the
 sums as well, and BLAS multiplies thin matrices faster so than by column."""
 
+THIN_BYTES = 2 << 20
+"""Extremes of references of up to this size are taken of all rows at once: calls for each batch
+would be so short that threads wait for each other."""
+
 
 @dataclass
 class Sums:
     """Weighted sums over some rows of products of ``x - x_shift`` and ``y - y_shift``.
 
-    The extremes of the references are always taken, those of the candidates beside ``xx``, which
-    costs so much more; both of the values themselves, not about the shift.
+    The extremes of the references are taken where they are asked for, those of the candidates
+    beside ``xx``, which costs so much more; both of the values themselves, not about the shift.
     """
 
     x: Array
@@ -46,7 +50,7 @@ class Sums:
     weight: float = 0.0
 
     @classmethod
-    def zeros(cls, n_x: int, n_y: int, with_xx: bool) -> Sums:
+    def zeros(cls, n_x: int, n_y: int, with_xx: bool, y_extremes: bool = True) -> Sums:
         """Start with no rows."""
         return cls(
             x=np.zeros(n_x),
@@ -56,7 +60,7 @@ class Sums:
             xx_diag=np.zeros(n_x),
             xx=np.zeros((n_x, n_x)) if with_xx else None,
             x_extremes=Extremes.of_no_rows(n_x) if with_xx else None,
-            y_extremes=Extremes.of_no_rows(n_y),
+            y_extremes=Extremes.of_no_rows(n_y) if y_extremes else None,
         )
 
     def tile(self, columns: slice) -> Sums:
@@ -224,7 +228,11 @@ class RowSum(BatchSum):
         if self.work is None:
             width = 0 if self.y_stacks is None else self.y_stacks.width
             self.work = _Work(len(self.ones), width, p, self.dtype)
-        work, dense_y = self.work, self.y_stacks is not None
+        work = self.work
+        stretch_y = with_y and self.y_stacks is not None and sums.y_extremes is not None
+        if stretch_y and self._is_thin(stop - start):
+            sums.stretch(None, self.Y[start:stop])
+            stretch_y = False
         for begin in range(start, stop, self.batch_size):
             end = min(begin + self.batch_size, stop)
             w, counted = self._weights(begin, end)
@@ -234,7 +242,7 @@ class RowSum(BatchSum):
             # First: plain loops bring rows into the cache faster than products.
             sums.stretch(
                 None if sums.x_extremes is None else _kept(self.X[begin:end], counted)[:, :p],
-                _kept(self.Y[begin:end], counted) if dense_y and with_y else None,
+                _kept(self.Y[begin:end], counted) if stretch_y else None,
             )
             wider = _kept(self.x_stacks.rows(begin, end), counted)
             x = wider if wider.shape[1] == p else wider[:, :p]
@@ -267,6 +275,10 @@ class RowSum(BatchSum):
                 product = left.T @ x
                 sums.xx += product
                 sums.xx_diag += np.diagonal(product)
+
+    def _is_thin(self, n_rows: int) -> bool:
+        """Whether so many rows of Y all count, and stay in cache until they are multiplied."""
+        return self.weight is None and n_rows * self.Y.shape[1] * self.Y.itemsize <= THIN_BYTES
 
     def _weights(self, begin: int, end: int) -> tuple[Array, Array | None]:
         """Return weights above 0, and which rows have them; None for all of them."""

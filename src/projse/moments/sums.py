@@ -68,7 +68,9 @@ class Moments:
         where nothing was subtracted.
     x_min, x_max, y_min, y_max : ndarray of shape (n_x,), (n_y,) or None
         Smallest and largest values, which tell variables that one or two rows make up. None where
-        they are not known: they are taken in passes that sum ``xx``, and not of class indicators.
+        they are not known: they are taken in passes that sum ``xx``, and not of class indicators;
+        ``y_min`` and ``y_max`` also in others, but for fits to many rows in memory, which look at
+        a sample of the rows instead.
         Of a difference they are those of before: bounds.
     x_variables, y_variables : Variables or None
         Which variable each column belongs to, and as what, where rows of a table were encoded: a
