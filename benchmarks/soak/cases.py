@@ -1,4 +1,4 @@
-"""Three long runs, each with the answer that one big fit gives.
+"""Three long runs, each held against one big fit at every tenth of the way.
 
 Rows have means that are 1000 standard deviations from zero, so that sums which are not kept about
 their means would show it.
@@ -6,7 +6,7 @@ their means would show it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from soak.watch import Watch
 
 N_X, N_Y = 8, 2
 MEAN = 1000.0
-POOL = 50
+POOL = 20
 """Different batches of the run over very many rows."""
 
 Array = NDArray[np.float64]
@@ -33,7 +33,7 @@ class Found:
     count : int
         Steps, or rows.
     drift : dict
-        After how many steps the largest error of a product was what, relative to the norms of its
+        After how many batches the largest error of a product was what, relative to the norms of its
         two variables.
     same_picks : bool
         Whether a selection from the result has the picks of the big fit.
@@ -45,66 +45,65 @@ class Found:
     watch: Watch
 
 
-def partial_fits(steps: int, seed: int = 0) -> Found:
+def partial_fits(steps: int, seed: int = 0) -> Iterator[Found]:
     """Add batches of 20 rows with ``partial_fit``, and select anew at each."""
     X, Y = rows(20 * steps, np.random.default_rng(seed))
-    watch, drift, model = Watch(steps), {}, ProjSe(3)
-    marks = checkpoints(steps)
+    watch, drift, model = Watch(), {}, ProjSe(3)
     for step in range(1, steps + 1):
         part = slice(20 * (step - 1), 20 * step)
         model.partial_fit(X[part], Y[part])
-        watch(step)
-        if step in marks:
-            drift[step] = distance(
-                model.moments_, Moments.from_arrays(X[: part.stop], Y[: part.stop])
-            )
-    big = ProjSe(3).fit(X, Y)
-    return Found(steps, drift, same_picks(model, big), watch)
+        if step % _tenth(steps) == 0:
+            so_far = X[: part.stop], Y[: part.stop]
+            drift[step] = distance(model.moments_, Moments.from_arrays(*so_far))
+            same = same_picks(model, ProjSe(3).fit(*so_far))
+            watch(step)
+            yield Found(step, drift, same, watch)
 
 
-def window(steps: int, seed: int = 0) -> Found:
+def window(steps: int, seed: int = 0) -> Iterator[Found]:
     """Move a window of 20 batches of 50 rows: add the newest, subtract the oldest."""
     rng = np.random.default_rng(seed)
     batches = [rows(50, rng) for _ in range(20)]
     parts = [Moments.from_arrays(*batch) for batch in batches]
     total: Any = sum(parts)
-    watch, drift, marks = Watch(steps), {}, checkpoints(steps)
+    watch, drift = Watch(), {}
     for step in range(1, steps + 1):
         place = step % len(batches)
         batches[place] = rows(50, rng)
         new = Moments.from_arrays(*batches[place])
         total = total + new - parts[place]
         parts[place] = new
-        watch(step)
-        if step in marks:
-            drift[step] = distance(total, Moments.from_arrays(*_all(batches)))
-    big = ProjSe(3).fit(*_all(batches))
-    return Found(steps, drift, same_picks(ProjSe(3).fit_moments(total), big), watch)
+        if step % _tenth(steps) == 0:
+            now = _all(batches)
+            drift[step] = distance(total, Moments.from_arrays(*now))
+            same = same_picks(ProjSe(3).fit_moments(total), ProjSe(3).fit(*now))
+            watch(step)
+            yield Found(step, drift, same, watch)
 
 
-def many_rows(n_rows: int, seed: int = 0, batch: int = 2000) -> Found:
-    """Add batches of 2000 rows, up to very many; the big fit has each of them with its count."""
+def many_rows(n_rows: int, seed: int = 0, batch: int = 10_000) -> Iterator[Found]:
+    """Add batches of 10 000 rows, up to very many; the big fit has each of them with its count."""
     rng = np.random.default_rng(seed)
     batches = [rows(batch, rng) for _ in range(POOL)]
-    rounds = max(1, n_rows // (batch * POOL))
-    steps = rounds * POOL
-    total = Moments.from_arrays(*batches[0])
-    watch, drift, marks = Watch(steps), {}, checkpoints(rounds)
-    for step in range(1, steps + 1):
-        if step > 1:
-            total.update(*batches[(step - 1) % POOL])
-        watch(step)
-        if step % POOL == 0 and step // POOL in marks:
-            drift[step] = distance(total, counted(batches, step // POOL))
     X, Y = _all(batches)
-    big = ProjSe(3).fit(X, Y, sample_weight=np.full(len(X), float(rounds)))
-    return Found(steps * batch, drift, same_picks(ProjSe(3).fit_moments(total), big), watch)
+    steps = max(1, n_rows // (batch * POOL))
+    total: Any = 0
+    watch, drift = Watch(), {}
+    for step in range(1, steps + 1):
+        for given in batches:
+            total = total.update(*given) if total else Moments.from_arrays(*given)
+        if step % _tenth(steps) == 0:
+            drift[step * POOL] = distance(total, counted(batches, step))
+            big = ProjSe(3).fit(X, Y, sample_weight=np.full(len(X), float(step)))
+            same = same_picks(ProjSe(3).fit_moments(total), big)
+            watch(step * POOL)
+            yield Found(step * POOL * batch, drift, same, watch)
 
 
-CASES: dict[str, tuple[str, int, int, Callable[[int], Found]]] = {
+CASES: dict[str, tuple[str, int, int, Callable[[int], Iterator[Found]]]] = {
     "partial-fit": ("calls of partial_fit", 10_000, 300, partial_fits),
     "window": ("batches merged into and subtracted from a window", 100_000, 2_000, window),
-    "rows": ("rows in batches of 2000", 500_000_000, 1_000_000, many_rows),
+    "rows": ("rows in batches of 10 000", 500_000_000, 2_000_000, many_rows),
 }
 """What is counted, how many there are, how many in a short run, and the run."""
 
@@ -150,9 +149,8 @@ def same_picks(one: Any, other: Any) -> bool:
     )
 
 
-def checkpoints(steps: int) -> set[int]:
-    """Return powers of ten, and the end."""
-    return {10**k for k in range(1, 10) if 10**k < steps} | {steps}
+def _tenth(steps: int) -> int:
+    return max(1, steps // 10)
 
 
 def _all(batches: list[tuple[Array, Array]]) -> tuple[Array, Array]:

@@ -35,13 +35,13 @@ def main(arguments: list[str] | None = None) -> int:
         what, full, short, run = CASES[name]
         count = options.count or (short if options.short else full)
         start = time.process_time()  # others may have the cores meanwhile
-        found = run(count)
-        seconds = time.process_time() - start
-        result = plain(name, what, found, seconds)
-        result["command"] = _command(name, options, count)
-        text = json.dumps(result, indent=1) + "\n"
-        (options.output / f"{name}.json").write_text(text, encoding="utf-8")
-        print(f"{name}: {result['outcome']} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+        for found in run(count):  # whoever ends the run keeps what was done
+            result = plain(name, what, found, time.process_time() - start)
+            result["command"] = _command(name, found.count)
+            text = json.dumps(result, indent=1) + "\n"
+            (options.output / f"{name}.json").write_text(text, encoding="utf-8")
+            told = f"{name}: {found.count:,}, {result['outcome']} ({result['seconds']:.0f} s)"
+            print(told, file=sys.stderr, flush=True)
         held &= result["held"]
     return 0 if held else 1
 
@@ -71,6 +71,6 @@ def plain(name: str, what: str, found: Found, seconds: float) -> dict[str, Any]:
     }
 
 
-def _command(name: str, options: argparse.Namespace, count: int) -> str:
+def _command(name: str, count: int) -> str:
     counted = "" if count == CASES[name][1] else f" --count {count}"
     return f"python benchmarks/soak run --only {name}{counted}"

@@ -14,17 +14,15 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 class Watch:
     """Samples of memory and open files on the way.
 
-    The first tenth of the steps does not count: imports, pools of threads and caches are made then.
+    What was there before the first does not count: imports, pools of threads, caches.
     """
 
-    steps: int
     samples: list[tuple[int, int, int]] = field(default_factory=list)
 
     def __call__(self, step: int) -> None:
-        """Take a sample at every tenth of the steps."""
-        if step % max(1, self.steps // 10) == 0:
-            gc.collect()
-            self.samples.append((step, resident(), open_files()))
+        """Take a sample."""
+        gc.collect()
+        self.samples.append((step, resident(), open_files()))
 
     def growth(self) -> tuple[int, int]:
         """Return by how many bytes and open files the last sample exceeds the first."""
