@@ -140,10 +140,14 @@ def test_a_disk_that_fails_at_any_step(place, number, step, code):
 @pytest.mark.parametrize("step", ["write", *slow("open", "flush", "fsync", "replace")])
 def test_a_signal_at_any_step(place, number, step):
     folder, state = place
-    with pytest.MonkeyPatch.context() as patch:
-        Drafts(patch, number, step, lambda: signal.raise_signal(signal.SIGINT))
-        with pytest.raises(KeyboardInterrupt):
-            run(folder, state)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            Drafts(patch, number, step, lambda: signal.raise_signal(signal.SIGINT))
+            with pytest.raises(KeyboardInterrupt):
+                run(folder, state)
+    finally:
+        signal.signal(signal.SIGINT, before)
     goes_on(folder, state, number)
 
 
