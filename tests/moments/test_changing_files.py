@@ -130,21 +130,15 @@ def touched(path, seed):
 
 
 @pytest.mark.parametrize("how", [*BROKEN, touched])
-@pytest.mark.parametrize("with_state", [True, False])
-def test_a_file_that_changes_between_two_passes_is_refused(seed, tmp_path, how, with_state):
+def test_a_file_that_changes_between_two_passes_is_refused(seed, tmp_path, how):
     """Products of the picks come from a second pass, which must see the rows of the first."""
     folder = many_candidates(seed, tmp_path / "wide")
     path = folder / "1.parquet"
     content, times = path.read_bytes(), path.stat()
     change = Change(how, path, seed, 2)
-    options = {"targets": "y_*"} | ({"state": tmp_path / "state"} if with_state else {})
     with pytest.raises(SourceError, match=r"1\.parquet"):
-        ProjSe(6).fit_source(folder, progress=change, **options)
+        ProjSe(6).fit_source(folder, progress=change, targets="y_*")
     assert change.done
     restored(path, content)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
-    again = ProjSe(6).fit_source(folder, **options)
-    assert (
-        again.selected_.tolist() == ProjSe(6).fit_source(folder, targets="y_*").selected_.tolist()
-    )
-    assert again.moments_.n_samples == 200
+    assert ProjSe(6).fit_source(folder, targets="y_*").moments_.n_samples == 200

@@ -1,4 +1,4 @@
-"""Columns of Arrow tables that other libraries have no trouble with, and those that nobody takes."""
+"""Columns of Arrow tables that other libraries take without ado, and those that nobody takes."""
 
 from __future__ import annotations
 
