@@ -77,7 +77,7 @@ def _refuse_bombs(content: bytes) -> None:
     one after the other. Lengths beyond the end are noticed by ``genops`` itself.
     """
     for count, (opcode, argument, _) in enumerate(pickletools.genops(content)):
-        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and argument > count:
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(argument or 0) > count:
             raise pickle.UnpicklingError(f"memo {argument} after {count} instructions")
 
 
