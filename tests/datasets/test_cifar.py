@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import tarfile
+import tracemalloc
 from dataclasses import replace
 
 import numpy as np
@@ -252,3 +253,21 @@ def test_sparse_member_of_a_cifar_archive_is_not_filled_up(tmp_path):
         archive.addfile(member)
     with pytest.raises(DatasetError, match=rf"{re.escape(str(path))}.*{1 << 20} bytes"):
         read_cifar_archive(path, "test", 1 << 20)
+
+
+BOMBS = {
+    "a far place of the memo": b"\x80\x02}r\xff\xff\xff\x7f.",
+    "as text": b"}p2147483647\n.",
+    "a long array of bytes": b"\x80\x05\x96" + (1 << 36).to_bytes(8, "little") + b".",
+}
+
+
+@pytest.mark.parametrize("kind", BOMBS)
+def test_a_few_bytes_that_ask_for_much_memory_are_refused(kind):
+    tracemalloc.start()
+    try:
+        with pytest.raises(DatasetError, match="cannot be unpickled safely"):
+            restricted_loads(BOMBS[kind], "file")
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()

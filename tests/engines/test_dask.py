@@ -774,6 +774,7 @@ def test_errors_of_the_cluster_are_left_alone(seed, threads):
 
 
 @pytest.mark.slow
+@pytest.mark.fault
 def test_a_worker_killed_on_the_way_changes_nothing(seed, tmp_path):
     X, Y = planted(seed)
     folder = str(tmp_path)
@@ -802,6 +803,38 @@ def test_a_worker_killed_on_the_way_changes_nothing(seed, tmp_path):
         os.kill(int(done[0]), 0)
     assert got.moments_.n_samples == 200
     same(got, ProjSe(3).fit(X, Y))
+
+
+@pytest.mark.slow
+@pytest.mark.fault
+@pytest.mark.parametrize("lost_in", [1, 2])
+@pytest.mark.parametrize("block", [0, 3])
+def test_a_worker_lost_in_either_pass_counts_no_row_twice(seed, tmp_path, lost_in, block):
+    """A wide selection takes a second pass for the products of its picks; a worker dies in one."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(200, 650))
+    Y = X[:, :6] @ rng.normal(size=(6, 2)) + rng.normal(size=(200, 2))
+    folder = str(tmp_path)
+
+    def dies_once(rows, block_info=None):
+        number = block_info[0]["chunk-location"][0]
+        seen = Path(folder) / f"{number}-{uuid.uuid4()}"
+        lost = Path(folder) / "lost"
+        passes = 1 + len(list(Path(folder).glob(f"{number}-*")))
+        if number == block and passes == lost_in and not lost.exists():
+            lost.write_text(str(os.getpid()))
+            os.kill(os.getpid(), signal.SIGKILL)
+        seen.touch()
+        return rows
+
+    with new_cluster() as cluster, distributed.Client(cluster):
+        dX = cut(X, (40,) * 5).map_blocks(dies_once, meta=X[:0])
+        got = ProjSe(8).fit(dX, cut(Y, (40,) * 5))
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "lost").read_text()), 0)
+    assert min(len(list(tmp_path.glob(f"{number}-*"))) for number in range(5)) >= 2, "two passes"
+    assert got.moments_.n_samples == 200
+    same(got, ProjSe(8).fit_moments(Moments.from_arrays(X, Y, with_xx=True)))
 
 
 DRIVER = """

@@ -425,6 +425,7 @@ def test_groups_are_those_of_memory_and_the_selector_keeps_their_columns(seed, s
 
 
 @pytest.mark.slow
+@pytest.mark.fault
 def test_a_task_that_fails_twice_counts_no_row_twice(seed, spark, tmp_path):
     df = frame(seed)
     sdf = cut(spark, df)
@@ -589,6 +590,43 @@ def test_products_of_the_picks_come_from_another_pass(seed, spark, form, p):
     assert got.moments_.xx is None
     want = ProjSe(14, **form).fit_moments(Moments.from_arrays(X, Y, with_xx=True))
     same(got, want)
+
+
+@pytest.mark.slow
+@pytest.mark.fault
+@pytest.mark.parametrize("lost_in", [1, 2])
+@pytest.mark.parametrize("partition", [0, 2])
+def test_an_executor_lost_in_either_pass_counts_no_row_twice(
+    seed, spark, tmp_path, lost_in, partition
+):
+    """The Python process of a task is killed once, in the first pass or in that for the picks."""
+    X, Y = wide(seed, 200, 650)
+    rows = [(i % 3, x.tolist(), y.tolist()) for i, (x, y) in enumerate(zip(X, Y, strict=True))]
+    sdf = spark.createDataFrame(rows, "part int, x array<double>, y array<double>")
+    folder = str(tmp_path)
+
+    def dies_once(batches):
+        import signal
+        import uuid
+
+        from pyspark import TaskContext
+
+        number = TaskContext.get().partitionId()
+        lost = Path(folder) / "lost"
+        passes = 1 + len(list(Path(folder).glob(f"{number}-*")))
+        for batch in batches:
+            yield batch
+            if number == partition and passes == lost_in and not lost.exists():
+                lost.write_text(str(os.getpid()))
+                os.kill(os.getpid(), signal.SIGKILL)
+        (Path(folder) / f"{number}-{uuid.uuid4()}").touch()
+
+    dying = sdf.coalesce(3).repartition(3)
+    dying = dying.mapInArrow(dies_once, dying.schema)
+    got = ProjSe(14).fit_spark(dying, features="x", targets="y")
+    assert (tmp_path / "lost").exists()
+    assert got.moments_.n_samples == 200
+    same(got, ProjSe(14).fit_moments(Moments.from_arrays(X, Y, with_xx=True)))
 
 
 def test_without_spark_the_extra_is_named():

@@ -77,6 +77,14 @@ def plain_errors(*, show_traceback: bool) -> Iterator[None]:
         what_is_kept = f": {error}" if str(error) else "."
         print(f"projse: interrupted{what_is_kept}", file=sys.stderr)
         sys.exit(INTERRUPTED)
+    except MemoryError as error:
+        if show_traceback:
+            raise
+        what = f" ({error})" if str(error) else ""
+        _fail(
+            f"There is not enough memory{what}. Select among fewer columns (--features), or run "
+            "where there is more; what a state (--state) holds is kept."
+        )
     except Exception as error:
         if show_traceback:
             print(shown_lines(traceback.format_exc()), file=sys.stderr, end="")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle
+import pickletools
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -62,10 +63,22 @@ def _npy(path: Path, name: str, limit: int) -> NDArray[Any]:
 def restricted_loads(content: bytes, name: object) -> Any:
     """Unpickle numbers, text, bytes, lists, dicts and NumPy arrays, and refuse all else."""
     try:
+        _refuse_bombs(content)
         return _Unpickler(io.BytesIO(content), encoding="bytes").load()
     # A damaged pickle may raise anything, from within the machine that runs it.
     except Exception as error:
         raise damaged(name, f"it cannot be unpickled safely: {error}") from error
+
+
+def _refuse_bombs(content: bytes) -> None:
+    """Refuse instructions that announce more than is there, before memory is set aside for it.
+
+    A memo of a few bytes can ask for a table of four billion places: real pickles number theirs
+    one after the other. Lengths beyond the end are noticed by ``genops`` itself.
+    """
+    for count, (opcode, argument, _) in enumerate(pickletools.genops(content)):
+        if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(argument or 0) > count:
+            raise pickle.UnpicklingError(f"memo {argument} after {count} instructions")
 
 
 class _Unpickler(pickle.Unpickler):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,6 +46,8 @@ class NpyPart(Part):
     def rows(self, reading: Reading) -> Iterator[Rows]:
         """Hand out the rows; the map is made anew for each chunk, so that memory stays bounded."""
         columns = reading.columns
+        if columns.types:
+            self._refuse_encoding()
         m = self._matrix().shape[0]
         itemsize = self._matrix().dtype.itemsize
         size = chunk_rows(len(columns.features), len(columns.beside), itemsize)
@@ -65,6 +67,17 @@ class NpyPart(Part):
                 if columns.targets:
                     rows.target_names = columns.beside
                 yield rows
+
+    def head(self, reading: Reading, n: int, take: Callable[[Any], Any]) -> Any:
+        """Refuse to be encoded."""
+        self._refuse_encoding()
+
+    def _refuse_encoding(self) -> NoReturn:
+        raise SourceError(
+            f"{self.label} is a matrix of numbers: missing='indicator' and 'mean', "
+            "categorical_features and basis='spline' need tables. Save it as Parquet or CSV, or "
+            "leave these out."
+        )
 
     def _matrix(self) -> Array:
         try:

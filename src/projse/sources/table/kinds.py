@@ -107,7 +107,8 @@ def _kind(frame: Frame, j: int, declared: bool) -> str:
     if kind == "object":
         kind = _kind_of_objects(np.asarray(column, dtype=object), frame, j)
     if kind == "other":
-        dtype = column.dtype if isinstance(column, np.ndarray) else column.to_native().dtype
+        native: Any = column if isinstance(column, np.ndarray) else column.to_native()
+        dtype = native.dtype if hasattr(native, "dtype") else native.type  # as Arrow calls it
         if str(dtype).startswith("complex"):
             raise ValueError(
                 f"Complex data not supported: column {frame.title(j)} of {frame.label} holds "

@@ -30,6 +30,12 @@ def numbers(column: Any) -> Array:
         raise TypeError(f"{column.dtype}")
     target = nw.Float32 if column.dtype == nw.Float32 else nw.Float64
     dtype = np.float32 if target is nw.Float32 else np.float64
+    native = column.to_native()
+    if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):  # pandas' columns of Arrow's types
+        native = native.array.__arrow_array__()
+    if hasattr(native, "type"):
+        # Whole numbers beyond 2⁵³ are rounded here as by other libraries; Arrow would refuse them.
+        return np.asarray(native.cast(str(np.dtype(dtype)), safe=False), dtype=dtype)
     return np.asarray(column.cast(target).to_numpy(), dtype=dtype)
 
 
