@@ -5,7 +5,7 @@
     python tools/branches.py check coverage.json
 
 Shares are those of coverage.py: lines and branches taken, of all lines and branches. Commands and
-workers that tests start count too. ``measure`` writes ``tools/branches.json``, from which the page of
+workers that tests start count too. ``measure`` writes ``tools/branches.json``, of which the page of
 promises is made.
 """
 

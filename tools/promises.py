@@ -46,7 +46,9 @@ def rows(root: Path = ROOT) -> Iterator[Row]:
         files = [_read(p) for p in (root / "benchmarks" / name / "results").glob("*.json")]
         if count := sum(len(found["found"]) for found in files):
             said = f"tables with their errors: [{page}.md]({page}.md)"
-            what = "data sets simulated, " + ("p-values and intervals", "discoveries")[name[0] == "k"]
+            what = (
+                "data sets simulated, " + ("p-values and intervals", "discoveries")[name[0] == "k"]
+            )
             yield Row(what, _number(count), said, f"python benchmarks/{name} run")
 
 
