@@ -38,7 +38,7 @@ def _describe(path: str, thing: object) -> Iterator[str]:
         caught = [base.__name__ for base in thing.__bases__] if issubclass(thing, Exception) else []
         yield f"class {path}({', '.join(caught)})"
         if "__init__" in vars(thing):
-            yield f"  {path}{_signature(thing.__init__)}"  # type: ignore[misc]
+            yield f"  {path}{_signature(thing.__init__)}"
         for name in sorted({n for base in _ours(thing) for n in vars(base)}):
             if not name.startswith(("_", "set_")):  # those are scikit-learn's own
                 yield from _member(f"  {path}.{name}", inspect.getattr_static(thing, name))

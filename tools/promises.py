@@ -27,7 +27,7 @@ class Row(NamedTuple):
     """A line of the table."""
 
     what: str
-    count: str
+    number: str
     outcome: str
     command: str
 
@@ -98,7 +98,7 @@ def _number(count: int) -> str:
 def table(root: Path = ROOT) -> str:
     """Return the table as Markdown."""
     lines = ["| what | how many | outcome | command |", "|---|---|---|---|"]
-    cells = ((r.what, r.count, r.outcome, f"`{r.command}`") for r in rows(root))
+    cells = ((r.what, r.number, r.outcome, f"`{r.command}`") for r in rows(root))
     return "\n".join([*lines, *(f"| {' | '.join(cell)} |" for cell in cells)])
 
 

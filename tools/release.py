@@ -58,7 +58,7 @@ def build(folder: Path, root: Path = ROOT, arguments: tuple[str, ...] = ()) -> d
             # Other folders and other file times: neither may show in the result.
             copy, out = Path(place) / name / "projse", Path(place) / name / "dist"
             shutil.copytree(root, copy, ignore=NOT_COPIED, copy_function=shutil.copyfile)
-            command = [sys.executable, "-m", "build", "--outdir", out, *arguments, copy]
+            command = [sys.executable, "-m", "build", "--outdir", str(out), *arguments, str(copy)]
             subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
             digests.append(
                 {p.name: hashlib.sha256(p.read_bytes()).hexdigest() for p in sorted(out.iterdir())}

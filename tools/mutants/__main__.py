@@ -40,7 +40,7 @@ IMPORTED_ONCE = (
     "numpy", "scipy.linalg", "scipy.sparse.linalg", "scipy.stats", "sklearn.base", "pandas",
     "sklearn.linear_model", "sklearn.model_selection", "sklearn.utils.estimator_checks", "pytest",
     "sklearn.feature_selection", "polars", "pyarrow.parquet", "pyarrow.csv", "dask.array",
-    "dask.dataframe", "hypothesis", "narwhals", "joblib", "threadpoolctl", "matplotlib.pyplot",
+    "dask.dataframe", "narwhals", "joblib", "threadpoolctl", "matplotlib.pyplot",
 )  # fmt: skip
 
 
@@ -67,18 +67,21 @@ def fails(tests: list[str], source: Path) -> bool:
     if child == 0:
         os.setpgid(0, 0)
         resource.setrlimit(resource.RLIMIT_CPU, (CPU_SECONDS, CPU_SECONDS))
-        silence = os.open(os.devnull, os.O_WRONLY)
+        silence = os.open(
+            os.environ.get("PROJSE_MUTANTS_LOG", os.devnull), os.O_WRONLY | os.O_CREAT
+        )
         os.dup2(silence, 1)
         os.dup2(silence, 2)
         sys.path.insert(0, str(source))
         os.environ["PYTHONPATH"] = str(source)
         code = 70
-        with contextlib.suppress(BaseException):
+        try:
             import pytest
 
-            options = ["-n0", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly"]
-            code = int(pytest.main([*options, "--no-header", "--tb=no", *tests]))
-        os._exit(code)
+            options = ["-n0", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+            code = int(pytest.main([*options, *tests]))
+        finally:
+            os._exit(code)
     _, status = os.waitpid(child, 0)
     return status != 0
 
@@ -86,6 +89,9 @@ def fails(tests: list[str], source: Path) -> bool:
 def run(count: int) -> None:
     """Try faults until ``count`` have been tried in all, saving after each."""
     assert "projse" not in sys.modules
+    # As tests/conftest.py has it: before scipy and the BLAS are loaded.
+    os.environ["SCIPY_ARRAY_API"] = "1"
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"
     for module in IMPORTED_ONCE:
         with contextlib.suppress(ImportError):
             importlib.import_module(module)
@@ -97,7 +103,9 @@ def run(count: int) -> None:
         sys.dont_write_bytecode = True
         if fails(NEAR, source):
             raise SystemExit("The tests fail without any fault.")
-        for name, change in faults()[:count]:
+        drawn = faults()
+        results["of"], results["seed"] = len(drawn), SEED
+        for name, change in drawn[:count]:
             if (known := key(name, change)) in results["tried"]:
                 continue
             start, path = time.process_time() + _children(), source / name
@@ -110,7 +118,6 @@ def run(count: int) -> None:
             path.write_text(kept, encoding="utf-8")
             results["tried"][known] = outcome
             results["seconds"] += round(time.process_time() + _children() - start, 1)
-            results["of"], results["seed"] = len(faults()), SEED
             RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
             print(outcome, known, flush=True)
 

@@ -6,6 +6,7 @@ import ast
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 COMPARE = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -24,29 +25,36 @@ NAMES = {
 
 @dataclass(frozen=True)
 class Change:
-    """One fault: the line it is in, what stood there, what stands there now, the new module."""
+    """One fault: the line it is in, what stood there, and what stands there now."""
 
+    source: str
+    number: int
     line: int
     column: int
     before: str
     after: str
-    text: str
+
+    @property
+    def text(self) -> str:
+        """The module with this fault."""
+        tree = ast.parse(self.source)
+        node, after = next(islice(_places(tree), self.number, None))
+        node.__dict__.update(after.__dict__)
+        node.__class__ = after.__class__
+        return ast.unparse(tree)
 
 
 def changes(source: str) -> Iterator[Change]:
-    """Yield every module that differs from ``source`` by one small fault."""
-    tree = ast.parse(source)
-    for node in list(_code(tree)):
-        for before, after in _variants(node):
-            saved = copy.copy(node.__dict__)
-            shown = ast.unparse(before)
-            node.__dict__.update(after.__dict__)
-            kind, node.__class__ = node.__class__, after.__class__  # type: ignore[assignment]
-            text = ast.unparse(tree)
-            node.__class__ = kind  # type: ignore[assignment]
-            node.__dict__.clear()
-            node.__dict__.update(saved)
-            yield Change(node.lineno, node.col_offset, shown, ast.unparse(after), text)
+    """Yield every small fault that ``source`` could have."""
+    for number, (node, after) in enumerate(_places(ast.parse(source))):
+        before, then = ast.unparse(node), ast.unparse(after)
+        yield Change(source, number, node.lineno, node.col_offset, before, then)
+
+
+def _places(tree: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, ast.AST]]:
+    for node in _code(tree):
+        for after in _variants(node):
+            yield node, after
 
 
 def _code(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
@@ -67,34 +75,34 @@ def _code(tree: ast.AST) -> Iterator[ast.expr | ast.stmt]:
             yield from _code(child)
 
 
-def _variants(node: ast.AST) -> Iterator[tuple[ast.AST, ast.AST]]:
-    """Yield pairs: the node, and what could stand in its place by mistake."""
+def _variants(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield what could stand in the place of a node by mistake."""
     match node:
         case ast.Compare(ops=[one]) if type(one) in COMPARE:
-            yield node, ast.Compare(node.left, [COMPARE[type(one)]()], node.comparators)
+            yield ast.Compare(node.left, [COMPARE[type(one)]()], node.comparators)
         case ast.BinOp(op=op) if type(op) in ARITHMETIC:
-            yield node, ast.BinOp(node.left, ARITHMETIC[type(op)](), node.right)
+            yield ast.BinOp(node.left, ARITHMETIC[type(op)](), node.right)
         case ast.BoolOp(op=ast.And()):
-            yield node, ast.BoolOp(ast.Or(), node.values)
+            yield ast.BoolOp(ast.Or(), node.values)
         case ast.BoolOp(op=ast.Or()):
-            yield node, ast.BoolOp(ast.And(), node.values)
+            yield ast.BoolOp(ast.And(), node.values)
         case ast.UnaryOp(op=ast.Not() | ast.USub()):
-            yield node, copy.copy(node.operand)
+            yield copy.copy(node.operand)
         case ast.Constant(value=bool() as value):
-            yield node, ast.Constant(not value)
+            yield ast.Constant(not value)
         case ast.Constant(value=int() as value):
-            yield node, ast.Constant(value + 1)
+            yield ast.Constant(value + 1)
         case ast.Constant(value=float() as value):
-            yield node, ast.Constant(2 * value if value else 1.0)
+            yield ast.Constant(2 * value if value else 1.0)
         case ast.Attribute(attr=name) if name in NAMES:
-            yield node, ast.Attribute(node.value, NAMES[name], node.ctx)
+            yield ast.Attribute(node.value, NAMES[name], node.ctx)
         case ast.Name(id=name, ctx=ast.Load()) if name in NAMES:
-            yield node, ast.Name(NAMES[name], node.ctx)
+            yield ast.Name(NAMES[name], node.ctx)
         case ast.AugAssign(op=op) if type(op) in ARITHMETIC:
-            yield node, ast.AugAssign(node.target, ARITHMETIC[type(op)](), node.value)
+            yield ast.AugAssign(node.target, ARITHMETIC[type(op)](), node.value)
         case ast.IfExp():
-            yield node, ast.IfExp(node.test, node.orelse, node.body)
+            yield ast.IfExp(node.test, node.orelse, node.body)
         case ast.Break():
-            yield node, ast.Continue()
+            yield ast.Continue()
         case ast.Expr(value=ast.Call()):
-            yield node, ast.Pass()
+            yield ast.Pass()
