@@ -9,8 +9,6 @@ What is not there yet is left out: a row without a file behind it cannot be made
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +18,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "promises.md"
 COLLECTED = Path(__file__).with_suffix(".json")
 START, END = "<!-- counts: made by tools/promises.py page -->", "<!-- end of counts -->"
-MARKS = {"all": "", "fast": "not slow", "fault": "fault"}
 
 
 class Row(NamedTuple):
@@ -108,17 +105,27 @@ def page(text: str, root: Path = ROOT) -> str:
     return f"{before}{START}\n\n{table(root)}\n\n{END}{rest.split(END)[1]}"
 
 
+class _Counts:
+    """Counts the tests of each kind, when pytest has found them."""
+
+    def __init__(self) -> None:
+        self.found = {"all": 0, "fast": 0, "fault": 0}
+
+    def pytest_itemcollected(self, item: Any) -> None:
+        self.found["all"] += 1
+        self.found["fast"] += item.get_closest_marker("slow") is None
+        self.found["fault"] += item.get_closest_marker("fault") is not None
+
+
 def collect() -> dict[str, int]:
     """Count the tests of each kind."""
-    found = {}
-    for name, marks in MARKS.items():
-        command = [sys.executable, "-m", "pytest", "--collect-only", "-q", "-n0", "-m", marks]
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        match = re.search(r"^(\d+)(?:/\d+)? tests? collected|^no tests", done.stdout, re.MULTILINE)
-        if match is None:
-            raise RuntimeError(done.stdout[-2000:] + done.stderr)
-        found[name] = int(match[1] or 0)
-    return found
+    import pytest
+
+    counts = _Counts()
+    code = pytest.main(["--collect-only", "-qq", "-n0", "-m", "", str(ROOT)], plugins=[counts])
+    if code != 0:
+        raise RuntimeError(f"pytest could not collect the tests: {code}")
+    return counts.found
 
 
 if __name__ == "__main__":

@@ -54,10 +54,13 @@ def build(folder: Path, root: Path = ROOT, arguments: tuple[str, ...] = ()) -> d
     environment = {**os.environ, "SOURCE_DATE_EPOCH": _commit_time(root)}
     digests = []
     with tempfile.TemporaryDirectory() as place:
-        for name in ("one", "another"):
-            # Other folders and other file times: neither may show in the result.
-            copy, out = Path(place) / name / "projse", Path(place) / name / "dist"
-            shutil.copytree(root, copy, ignore=NOT_COPIED, copy_function=shutil.copyfile)
+        # Other folders and other file times: neither may show in the result. Both copies are made
+        # before any build, which takes long enough for someone to edit a file.
+        copies = [Path(place) / name / "projse" for name in ("one", "another")]
+        for source, copy in zip((root, copies[0]), copies, strict=True):
+            shutil.copytree(source, copy, ignore=NOT_COPIED, copy_function=shutil.copyfile)
+        for copy in copies:
+            out = copy.parent / "dist"
             command = [sys.executable, "-m", "build", "--outdir", str(out), *arguments, str(copy)]
             subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
             digests.append(
