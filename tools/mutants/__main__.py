@@ -7,6 +7,7 @@ Which faults come next is drawn with a fixed seed from all that `changes.py` kno
 killed if a fast test of kernels or search fails, or uses up the processor time of several
 whole runs; if it survives these, the fast tests of estimators and metrics look too. Survivors stand
 in ``results.json``; those that change nothing that can be seen are explained in ``explained.json``.
+``PROJSE_MUTANTS_LOG`` names a file for what the tests print.
 """
 
 from __future__ import annotations
@@ -143,6 +144,8 @@ def counts() -> dict[str, int]:
 
 def show() -> None:
     """Print the counts and every survivor with its explanation."""
+    if not RESULTS.exists():
+        raise SystemExit("Nothing was tried yet: python tools/mutants run")
     tried = json.loads(RESULTS.read_text(encoding="utf-8"))["tried"]
     explained = json.loads(EXPLAINED.read_text(encoding="utf-8"))
     print(counts())
