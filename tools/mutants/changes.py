@@ -40,7 +40,7 @@ class Change:
         tree = ast.parse(self.source)
         node, after = next(islice(_places(tree), self.number, None))
         node.__dict__.update(after.__dict__)
-        node.__class__ = after.__class__
+        node.__class__ = after.__class__  # type: ignore[assignment]
         return ast.unparse(tree)
 
 
