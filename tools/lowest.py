@@ -25,7 +25,7 @@ def lowest(project: dict[str, object]) -> dict[str, str]:
     assert isinstance(extras, dict)
     wanted = [project["dependencies"], *(extras[name] for name in USERS)]
     found: dict[str, str] = {}
-    for requirement in (line for lines in wanted for line in lines):  # type: ignore[attr-defined]
+    for requirement in (line for lines in wanted for line in lines):
         match = re.fullmatch(r"([\w.-]+)(?:\[[^]]*\])?>=([\d.]+)(?:,.*)?", requirement)
         if match is None:
             assert requirement.startswith("projse-select["), requirement

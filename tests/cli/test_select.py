@@ -198,10 +198,11 @@ main()
     "words",
     [
         ["select"],
-        pytest.param(["select", "--cv"], marks=pytest.mark.slow),
-        pytest.param(["moments", "build", "-o", "a.moments"], marks=pytest.mark.slow),
+        ["select", "--cv"],
+        ["moments", "build", "-o", "a.moments"],
     ],
 )
+@pytest.mark.slow
 def test_ctrl_c_says_what_is_kept_and_how_to_go_on(command, folder, tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     arguments = (*words, "days", "-t", "y_*")

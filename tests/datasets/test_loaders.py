@@ -164,6 +164,7 @@ def write_mediamill(home, part, n, kind):
         (folder / f"mediamill-{part}.arff.gz").write_bytes(gzip.compress(text.encode(), 1))
 
 
+@pytest.mark.slow
 def test_mediamill_is_the_same_from_libsvm_and_arff(tmp_path):
     bunches = []
     for kind in ("libsvm", "arff"):

@@ -88,7 +88,7 @@ def client():
         yield client
 
 
-@pytest.fixture(params=["threads", "cluster"])
+@pytest.fixture(params=["threads", *slow("cluster")])
 def scheduler(request):
     """Run on threads of this process, and on a cluster of two worker processes."""
     if request.param == "threads":
@@ -356,7 +356,7 @@ def test_frames_keep_their_names(seed, scheduler):
     assert got.get_feature_names_out().tolist() == want.get_feature_names_out().tolist()
 
 
-@pytest.mark.parametrize("dtype", ["str", "category", "object", "int"])
+@pytest.mark.parametrize("dtype", ["category", *slow("str", "object", "int")])
 def test_labels_of_frames(seed, scheduler, dtype):
     df = frame(seed).sort_values("label", ignore_index=True)
     codes = df["label"].map({"one": 1, "two": 2, "three": 3})

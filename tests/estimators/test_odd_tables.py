@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.model_selection import GroupKFold
+from variants import slow
 
 from projse import ProjSe, ProjSeCV
 
@@ -38,7 +39,7 @@ def assert_same(found: ProjSe, want: ProjSe) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+@pytest.mark.parametrize("missing", ["indicator", *slow("mean", "drop")])
 @pytest.mark.parametrize("column", ["city", "a", "day"])
 def test_a_first_file_of_gaps_tells_nothing(
     seed: int, tmp_path: Path, suffix: str, missing: str, column: str
@@ -56,7 +57,7 @@ def test_a_first_file_of_gaps_tells_nothing(
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
-@pytest.mark.parametrize("missing", ["indicator", "mean", "drop"])
+@pytest.mark.parametrize("missing", ["indicator", *slow("mean", "drop")])
 def test_labels_with_gaps(seed: int, tmp_path: Path, suffix: str, missing: str) -> None:
     frame = table(seed)
     rng = np.random.default_rng(seed)

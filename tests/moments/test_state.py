@@ -371,7 +371,7 @@ except Exception as error:
 """
 
 
-@pytest.mark.parametrize("exists", [True, *slow(False)])
+@pytest.mark.parametrize("exists", slow(True, False))
 def test_a_state_folder_without_permission_is_named(seed, exists):
     if not hasattr(os, "getuid"):
         pytest.skip("permissions are of another kind here")

@@ -51,9 +51,11 @@ def pivoted_qr(X, Y, center):
 
 # Linear
 
+PLAIN = ["tall", "fat deficient", "duplicates", "same"]
+
 
 @pytest.mark.parametrize("center", [True, *slow(False)])
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [*PLAIN, *slow(*(f for f in FAMILIES if f not in PLAIN))])
 def test_every_route_equals_explicit_projectors(seed, family, center):
     rng = np.random.default_rng(seed)
     agreement = Agreement()

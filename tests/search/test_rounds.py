@@ -87,7 +87,7 @@ def test_one_target_is_forward_stepwise_regression(seed, route):
     agreement.assert_mostly_full()
 
 
-@pytest.mark.parametrize("elements", [1 << 23, 0], ids=["formed", "implicit"])
+@pytest.mark.parametrize("elements", [1 << 23, *slow(0)], ids=["formed", "implicit"])
 @pytest.mark.parametrize("n", [10, *slow(None)])
 @pytest.mark.parametrize("round_size", [None, 1, *slow(2, 5)])
 @pytest.mark.parametrize("route", ROUTES)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from cuts import use_cut
+from variants import slow
 
 from projse import Moments
 from projse.moments.in_memory import moments_of
@@ -59,8 +60,8 @@ def test_whole_blocks_are_views():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int16])
 @pytest.mark.parametrize("options", [{}] + [{"batch_size": size} for size in (256, 64, 10)])
-@pytest.mark.parametrize("with_xx", [True, False])
-@pytest.mark.parametrize("n_y", [3, 25])
+@pytest.mark.parametrize("with_xx", [True, *slow(False)])
+@pytest.mark.parametrize("n_y", [3, *slow(25)])
 def test_moments_are_those_of_the_matrix(seed, dtype, options, with_xx, n_y):
     rng = np.random.default_rng(seed)
     X = (10 * rng.normal(size=(700, 6)) + [0, 0, 0, 500, 0, 0]).astype(dtype)

@@ -29,6 +29,7 @@ from table_files import (
     write_parquet,
     write_tsv,
 )
+from variants import slow
 
 from projse import ProjSe
 
@@ -93,7 +94,7 @@ NAMED = {
 
 
 @pytest.mark.parametrize("kind", NAMED)
-@pytest.mark.parametrize("rows", [None, 64])
+@pytest.mark.parametrize("rows", [64, *slow(None)])
 def test_picks_and_scores_are_those_of_arrays(seed, tmp_path, monkeypatch, kind, rows):
     if rows is not None:
         small_chunks(monkeypatch, rows)

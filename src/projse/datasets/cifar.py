@@ -7,7 +7,7 @@ need to rebuild arrays; every other one stops the reading before anything is cal
 from __future__ import annotations
 
 import io
-import pickle
+import pickle  # nosec B403
 import pickletools
 import tarfile
 from pathlib import Path

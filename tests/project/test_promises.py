@@ -1,0 +1,89 @@
+"""The page of promises is made of the files, its gates measure what they say."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROMISES = runpy.run_path(str(ROOT / "tools" / "promises.py"))
+BRANCHES = runpy.run_path(str(ROOT / "tools" / "branches.py"))
+PAGE = (ROOT / "docs" / "promises.md").read_text(encoding="utf-8")
+
+
+def test_the_page_is_made_of_the_files():
+    assert PROMISES["page"](PAGE) == PAGE, "python tools/promises.py page"
+
+
+def test_every_file_that_the_page_names_exists():
+    named = re.findall(r"`((?:tests|tools|benchmarks)/[\w/]+(?:\.py)?)`", PAGE)
+    named += [f"docs/{link}" for link in re.findall(r"\]\(([\w./-]+)[#)]", PAGE)]
+    named += re.findall(r"`python ([\w/.]+)", PAGE)
+    assert len(named) > 10
+    assert [name for name in named if not (ROOT / name).exists()] == []
+
+
+def test_rows_come_from_files_and_are_left_out_without(tmp_path):
+    assert list(PROMISES["rows"](tmp_path)) == []
+    results = tmp_path / "tools" / "fuzz" / "results"
+    results.mkdir(parents=True)
+    saved = {"what": "inputs of x", "count": 12345, "outcome": "fine", "command": "python x"}
+    (results / "x.json").write_text(json.dumps({**saved, "seconds": 1}))
+    (tmp_path / "tools" / "promises.json").write_text('{"all": 30, "fast": 20, "fault": 3}')
+    text = PROMISES["table"](tmp_path)
+    assert "| inputs of x | 12\u202f345 | fine | `python x` |" in text
+    assert "20 in the plain run, 10 slow ones" in text
+    assert "`pytest -m fault`" in text
+
+
+def test_shares_are_of_lines_and_branches_and_held_to_their_bounds():
+    def file(lines, branches):
+        return {
+            "summary": {
+                "covered_lines": lines,
+                "num_statements": 100,
+                "covered_branches": branches,
+                "num_branches": 50,
+            }
+        }
+
+    files = {"src/projse/search/a.py": file(99, 48), "src/projse/warn.py": file(90, 45)}
+    found = BRANCHES["shares"]({"files": files})
+    assert found == {"all": 94.0, "search": 98.0, "warn": 90.0}
+    assert [said.split(":")[0] for said in BRANCHES["faults"](found)] == [
+        "all",
+        "moments",
+        "kernels",
+    ]
+    assert BRANCHES["faults"]({"all": 95.0, "moments": 98, "kernels": 98, "search": 98}) == []
+
+
+@pytest.fixture
+def changes(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "tools" / "mutants"))
+    import changes
+
+    yield changes.changes
+    del sys.modules["changes"]
+
+
+def test_faults_are_one_small_change_each(changes):
+    source = "def f(a, b: int = 1):\n    if a < b and not b:\n        return max(a + b, 2)\n"
+    found = list(changes(source))
+    plain = ast.unparse(ast.parse(source))
+    assert all(change.text != plain for change in found)
+    assert len({change.text for change in found}) == len(found)
+    shown = {(change.before, change.after) for change in found}
+    assert {("a < b", "a <= b"), ("a + b", "a - b"), ("max", "min"), ("2", "3")} <= shown
+    assert ("not b", "b") in shown
+
+
+def test_faults_leave_types_assertions_and_words_of_errors_alone(changes):
+    source = "def f(a: 'int' = None) -> 'x':\n    assert a < 1\n    raise ValueError(1 + 1)\n"
+    assert list(changes(source)) == []

@@ -1,0 +1,138 @@
+"""Make the counts of docs/promises.md from saved files only.
+
+    python tools/promises.py collect    # asks pytest how many tests there are
+    python tools/promises.py page       # writes the table of docs/promises.md
+
+What is not there yet is left out: a row without a file behind it cannot be made.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGE = ROOT / "docs" / "promises.md"
+COLLECTED = Path(__file__).with_suffix(".json")
+START, END = "<!-- counts: made by tools/promises.py page -->", "<!-- end of counts -->"
+
+
+class Row(NamedTuple):
+    """A line of the table."""
+
+    what: str
+    number: str
+    outcome: str
+    command: str
+
+
+def rows(root: Path = ROOT) -> Iterator[Row]:
+    """Yield what was tried, from the files under ``root``."""
+    yield from _tests(_read(root / "tools" / "promises.json"))
+    yield from _branches(_read(root / "tools" / "branches.json"))
+    yield from _mutants(root / "tools" / "mutants")
+    for folder in (root / "tools" / "fuzz", root / "benchmarks" / "soak"):
+        for path in sorted((folder / "results").glob("*.json")):
+            found = json.loads(path.read_text(encoding="utf-8"))
+            command = str(found["command"])
+            yield Row(found["what"], _number(found["count"]), found["outcome"], command)
+    for name, page in (("calibration", "calibration"), ("knockoffs", "benchmarks-knockoffs")):
+        files = [_read(p) for p in (root / "benchmarks" / name / "results").glob("*.json")]
+        if count := sum(len(found["found"]) for found in files):
+            said = f"tables with their errors: [{page}.md]({page}.md)"
+            what = (
+                "data sets simulated, " + ("p-values and intervals", "discoveries")[name[0] == "k"]
+            )
+            yield Row(what, _number(count), said, f"python benchmarks/{name} run")
+
+
+def _tests(found: dict[str, Any]) -> Iterator[Row]:
+    if not found:
+        return
+    slow = found["all"] - found["fast"]
+    said = f"{_number(found['fast'])} in the plain run, {_number(slow)} slow ones"
+    yield Row("tests, with one seed", _number(found["all"]), said, 'pytest -m ""')
+    if found["fault"]:
+        said = "nothing saved is lost, no row counts twice, the message says what to do"
+        yield Row("tests that inject a fault", _number(found["fault"]), said, "pytest -m fault")
+
+
+def _branches(found: dict[str, Any]) -> Iterator[Row]:
+    if not found:
+        return
+    share = found["shares"]
+    said = ", ".join(f"{room} {share[room]:.1f} %" for room in ("moments", "kernels", "search"))
+    flag = "" if found["tests"] == "all tests" else " -m fast"
+    what = f"lines and branches that the {found['tests']} take"
+    yield Row(what, f"{share['all']:.1f} %", said, f"python tools/branches.py measure{flag}")
+
+
+def _mutants(folder: Path) -> Iterator[Row]:
+    found, explained = _read(folder / "results.json"), _read(folder / "explained.json")
+    if not found:
+        return
+    tried = found["tried"]
+    survived = [name for name, outcome in tried.items() if outcome == "survived"]
+    known = sum(name in explained for name in survived)
+    said = f"{_number(len(tried) - len(survived))} killed by the fast tests, {known} change nothing"
+    said += f" that can be seen, {len(survived) - known} open"
+    what = f"faults put into kernels and search, of {_number(found['of'])} drawn at random"
+    yield Row(what, _number(len(tried)), said, f"python tools/mutants run --count {len(tried)}")
+
+
+def _read(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else {}
+
+
+def _number(count: int) -> str:
+    """Write a whole number with thin spaces between thousands."""
+    return f"{count:,}".replace(",", "\u202f")
+
+
+def table(root: Path = ROOT) -> str:
+    """Return the table as Markdown."""
+    lines = ["| what | how many | outcome | command |", "|---|---|---|---|"]
+    cells = ((r.what, r.number, r.outcome, f"`{r.command}`") for r in rows(root))
+    return "\n".join([*lines, *(f"| {' | '.join(cell)} |" for cell in cells)])
+
+
+def page(text: str, root: Path = ROOT) -> str:
+    """Put the table in its place in the text of the page."""
+    before, rest = text.split(START)
+    return f"{before}{START}\n\n{table(root)}\n\n{END}{rest.split(END)[1]}"
+
+
+class _Counts:
+    """Counts the tests of each kind, when pytest has found them."""
+
+    def __init__(self) -> None:
+        self.found = {"all": 0, "fast": 0, "fault": 0}
+
+    def pytest_itemcollected(self, item: Any) -> None:
+        self.found["all"] += 1
+        self.found["fast"] += item.get_closest_marker("slow") is None
+        self.found["fault"] += item.get_closest_marker("fault") is not None
+
+
+def collect() -> dict[str, int]:
+    """Count the tests of each kind."""
+    import pytest
+
+    counts = _Counts()
+    code = pytest.main(["--collect-only", "-qq", "-n0", "-m", "", str(ROOT)], plugins=[counts])
+    if code != 0:
+        raise RuntimeError(f"pytest could not collect the tests: {code}")
+    return counts.found
+
+
+if __name__ == "__main__":
+    match sys.argv[1:]:
+        case ["collect"]:
+            COLLECTED.write_text(json.dumps(collect(), indent=1) + "\n")
+        case ["page"]:
+            PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+        case _:
+            raise SystemExit(__doc__)
