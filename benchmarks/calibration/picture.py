@@ -17,7 +17,10 @@ def draw(results: list[dict[str, Any]], path: Path) -> None:
     plt.switch_backend("Agg")
 
     found = found_in(results)
-    panels = {"first p-value": "the first pick, nothing is real", "next p-value": "after all real"}
+    panels = {
+        "first p-value": "the first pick, nothing is real",
+        "next p-value": "the pick after all real ones",
+    }
     figure, axes = plt.subplots(1, 2, figsize=(11, 5), sharey=True, layout="constrained")
     for axis, (name, title) in zip(axes, panels.items(), strict=True):
         colours = plt.get_cmap("tab20")

@@ -23,7 +23,7 @@ from projse.search.twins import least_reconstructable
 Array = NDArray[Any]
 LEVELS = (0.05, 0.1, 0.2)
 MAIN_LEVEL = 0.1
-"""The only one where statistics are compared in settings by which nothing was chosen."""
+"""The only one where statistics are compared in settings the default was not chosen on."""
 
 Found = list[tuple[float, float]]
 """For every level, the share of false discoveries, and the share of real variables found."""
