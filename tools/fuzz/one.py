@@ -117,7 +117,7 @@ def fuzz(name: str, folder: Path, seconds: float, seed: int) -> None:
         (corpus / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
         trial(data)
     if atheris is None:
-        rng = random.Random(seed)
+        rng = random.Random(seed)  # nosec B311
         from fuzz.mutations import mutated
 
         while True:

@@ -6,7 +6,7 @@ import atexit
 import bz2
 import gzip
 import io
-import pickle
+import pickle  # nosec B403
 import shutil
 import tarfile
 import tempfile

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 import pickle  # nosec B403
-import pickletools
+import pickletools  # nosec B403
 import tarfile
 from pathlib import Path
 from typing import Any
