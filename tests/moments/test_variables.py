@@ -314,6 +314,7 @@ HOSTILE = {
     "unknown kind": (described(A, (0, "evil", "b")), "kind 'evil', not one of"),
     "kind no string": (described(A, (0, ["level"], "b")), "kind"),
     "key no string": (described(A, (0, "level", 7)), "key that is no string"),
+    "unknown cycle": (described(A, (0, "cycle", "decade:sin")), "cycle 'decade:sin', not one of"),
     "column twice": (described(A, A), "is there 2 times"),
     "name twice": (described(A, B, names=("id", "id")), "'id' more than once"),
     "name no string": (described(A, B, names=(None,)), "not strings"),
@@ -361,7 +362,8 @@ def test_levels_of_any_characters_survive_a_file(key):
 
 
 def test_every_kind_of_column_can_be_kept():
-    columns = tuple(Column(j, kind) for j, kind in enumerate(KINDS))
+    keys = {"cycle": "year:sin"}
+    columns = tuple(Column(j, kind, keys.get(kind, "")) for j, kind in enumerate(KINDS))
     X = np.eye(len(KINDS)) * (np.array(KINDS) != "dropped")
     moments = moments_of(Rows(X, x_variables=Variables(KINDS, columns)), with_xx=True)
     assert moments_from_bytes(moments_to_bytes(moments)).x_variables == moments.x_variables

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import SplineTransformer
 
+from projse import ProjSe
 from projse.exceptions import IdentifierWarning
 from projse.sources.table import Frame, TableEncoder
 
@@ -247,6 +249,23 @@ def test_a_later_batch_of_another_kind_is_refused() -> None:
         encoder.encode(pd.DataFrame({"c": ["a", "b"]}))
     rows, _ = encoder.encode(pd.DataFrame({"c": [None, None]}))
     assert np.array_equal(rows, [[1.5, 1], [1.5, 1]])
+
+
+def test_lists_of_arrow_after_gaps_are_refused() -> None:
+    gaps = pa.table({"c": pa.array([None, None])})
+    encoder = TableEncoder.look(gaps, categorical_features=["c"], missing="indicator")
+    with pytest.raises(ValueError, match=r"'c' of X, a category.*\(list<item: int64>\)"):
+        encoder.encode(pa.table({"c": [[1], [2]]}))
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pa.table, pl.DataFrame])
+def test_columns_of_nothing_but_gaps_are_gaps_in_every_library(make: Any) -> None:
+    X = make({"gone": [None] * 12, "x": np.arange(12.0)})
+    y = np.arange(24.0).reshape(12, 2) ** 2
+    with pytest.raises(ValueError, match=r"NaN or other gaps, in column 'gone' \(12\)"):
+        ProjSe(1).fit(X, y)
+    for missing in ("indicator", "mean"):
+        assert ProjSe(1, missing=missing).fit(X, y).selected_.tolist() == [1]
 
 
 def test_a_mask_or_names_or_places_declare_categories() -> None:

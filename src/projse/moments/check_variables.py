@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.sources.variables import KINDS, MAX_LEVELS, MAY_BE_ABSENT, Variables
+from projse.sources.table.plan import PERIODS
+from projse.sources.variables import GROUPED, KINDS, MAX_LEVELS, MAY_BE_ABSENT, Variables
 
 if TYPE_CHECKING:
     from projse.moments.sums import Moments
 
 Array = NDArray[Any]
+
+CYCLES = tuple(f"{period}:{wave}" for period in PERIODS for wave in ("sin", "cos"))
+"""Keys of the cycles of a date."""
 
 SLACK = 1e-9
 """What the mean of an indicator may be off by: differences leave rounding."""
@@ -73,6 +77,8 @@ def _check_columns(variables: Variables, what: str, max_levels: int) -> None:
             raise ValueError(f"{what}: column {j} is of kind {kind!r}, not one of {KINDS}")
         if not isinstance(key, str):
             raise ValueError(f"{what}: column {j} has a key that is no string")
+        if kind == "cycle" and key.split(GROUPED)[-1] not in CYCLES:
+            raise ValueError(f"{what}: column {j} is a cycle {key!r:.40}, not one of {CYCLES}")
     (column, n), *_ = Counter(variables.columns).most_common(1)
     if n > 1:
         raise ValueError(f"{what}: {tuple(column)} is there {n} times")

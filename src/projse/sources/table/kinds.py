@@ -73,6 +73,8 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
     # Numbers, but not to those who make an array of a whole frame.
     if any(isinstance(t, nw.Duration | nw.Decimal) for t in types):
         return True
+    if not frame.data.implementation.is_pandas_like() and nw.Unknown() in types:
+        return True  # Arrow's and Polars' columns of nothing but gaps become objects
     return any(not (t.is_numeric() or isinstance(t, plain)) for t in types) and any(
         kind != "number" and not isinstance(t, plain)
         for kind, t in zip(kinds_of(frame, None), types, strict=True)
@@ -145,8 +147,9 @@ def _kind_of_series(series: Any) -> str:
     subtype = getattr(getattr(native, "dtype", None), "subtype", None)  # of pandas' sparse columns
     if isinstance(subtype, np.dtype) and subtype.kind in "biuf":
         return "number"
-    # Arrow's own type of columns that hold nothing but gaps.
-    return "number" if str(getattr(series.to_native(), "type", series.dtype)) == "null" else "other"
+    # Arrow and Polars have a type of columns that hold nothing but gaps.
+    own = getattr(native, "type", getattr(native, "dtype", None))
+    return "number" if str(own).lower() == "null" else "other"
 
 
 def _kind_of_objects(values: Array, frame: Frame, j: int) -> str:

@@ -76,7 +76,10 @@ def _factorize(column: Any) -> tuple[Array, list[Any]]:
     if column.implementation.is_pyarrow():
         # Chunks of a dictionary column may have dictionaries of their own.
         encoded = native.unify_dictionaries() if hasattr(native, "unify_dictionaries") else native
-        encoded = encoded.dictionary_encode().combine_chunks()
+        try:
+            encoded = encoded.dictionary_encode().combine_chunks()
+        except NotImplementedError as error:  # lists, structs
+            raise TypeError(f"{native.type}") from error
         if hasattr(encoded, "chunks"):  # no rows, or too many for one chunk
             encoded = encoded.chunk(0) if encoded.num_chunks else None
         if encoded is None:
