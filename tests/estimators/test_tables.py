@@ -99,7 +99,7 @@ def test_all_kinds_of_frames_give_the_same_picks(seed: int) -> None:
     np.testing.assert_allclose(polars_y.scores_, want.scores_)
 
 
-@pytest.mark.parametrize("runs", [3, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [3, pytest.param(40, marks=pytest.mark.slow)])
 def test_real_variables_of_a_mixed_table_come_before_noise(runs: int) -> None:
     found = {"spline": 0, "linear": 0}
     for seed in range(runs):
