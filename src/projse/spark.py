@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from projse.engines.spark import SparkRows
+from projse.engines.spark_columns import NUMBERS, column_of
 from projse.estimators.projse import ProjSe
 from projse.moments.partitions import encoding_elsewhere, moments_elsewhere
 from projse.moments.sums import Moments
@@ -40,6 +41,7 @@ try:
         MLWritable,
         MLWriter,
     )
+    from pyspark.sql import functions as F
 except ImportError as error:
     raise ImportError(
         f"projse.spark needs Spark ({error}); pip install 'projse-select[spark]'."
@@ -79,7 +81,7 @@ def moments(
         Column of class labels, in place of ``targets``. Without either: one view.
     covariates : str or sequence of str, default=None
         Columns that a selection takes out of all others first: numbers, or labels, whose levels
-        are collected before the pass.
+        are collected before the pass. With dates among them, the workers encode all of them.
     with_xx : bool or "auto", default="auto"
         Keep the products of the candidates with each other, as in :meth:`Moments.from_arrays`.
     categorical_features, missing, basis
@@ -133,6 +135,9 @@ PROJSE_NAMES = {
     "include": "include",
     "exclude": "exclude",
     "significance": "significance",
+    "categoricalFeatures": "categorical_features",
+    "missing": "missing",
+    "basis": "basis",
 }
 """Params of the Spark estimator, and what ProjSe calls them."""
 
@@ -170,13 +175,16 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
     covariateCols : list of str
         Columns that are taken out of all others first: numbers or labels.
     outputCol : str
-        Column for the vectors of picks, in the order of the candidates.
+        Column for the vectors of picks, in the order of the candidates; for a struct of them where
+        some are no numbers (``select("picks.*")`` makes columns of it).
     numFeatures : int, float, "auto" or None
         ``n_features_to_select`` of :class:`projse.ProjSe`.
     kernel, degree, coef0, gamma, center, scale, centerKernel, alpha, redundancy, rank
         As in :class:`projse.ProjSe`, with its defaults.
     tol, exhausted, roundSize, groups, include, exclude, significance
         As in :class:`projse.ProjSe`, with its defaults.
+    categoricalFeatures, missing, basis
+        The same, for ``inputCols`` that may then hold strings, booleans, dates and gaps.
 
     Examples
     --------
@@ -216,6 +224,9 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
     include = _param("include", "come first")
     exclude = _param("exclude", "never picked")
     significance = _param("significance", "for numFeatures='auto'")
+    categoricalFeatures = _param("categoricalFeatures", "columns that are categories")
+    missing = _param("missing", "refuse, drop, indicator or mean")
+    basis = _param("basis", "linear or spline")
 
     @keyword_only  # type: ignore[untyped-decorator]
     def __init__(self, **params: Any) -> None:
@@ -251,6 +262,7 @@ class ProjSeSelector(_Selector, DefaultParamsReadable, DefaultParamsWritable):  
             names=names,
             n_features=selector.n_features_in_,
             columns=np.flatnonzero(selector.support_).tolist(),
+            gaps="error" if selector.missing == "refuse" else "keep",
         )
         model._resetUid(self.uid)  # as the models of Spark's own estimators
         return self._copyValues(model)
@@ -271,6 +283,8 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
         Number of candidate columns.
     columns : list of int
         Columns of the picks, in the order of the candidates.
+    gaps : {"error", "keep"}
+        What becomes of a gap in a pick: an error, or NaN where the fit took gaps.
 
     Examples
     --------
@@ -293,8 +307,10 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
         names: Sequence[str] | None = None,
         n_features: int = 0,
         columns: Sequence[int] | None = None,
+        gaps: str = "error",
     ) -> None:
         super().__init__()
+        self.gaps = gaps
         self.selected = list(selected)
         self.scores = list(scores)
         self.pvalues = list(pvalues)
@@ -306,7 +322,13 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
         kept = self.columns
         if self.isSet("inputCols"):
             columns = [self.getInputCols()[j] for j in kept]
-            step = VectorAssembler(inputCols=columns, outputCol=self.getOutputCol())
+            types = dict(dataset.dtypes)
+            if any(types[name].split("(")[0] not in NUMBERS for name in columns):
+                picks = F.struct(*(column_of(name).alias(name) for name in columns))
+                return dataset.withColumn(self.getOutputCol(), picks)
+            step = VectorAssembler(
+                inputCols=columns, outputCol=self.getOutputCol(), handleInvalid=self.gaps
+            )
         else:
             step = VectorSlicer(
                 inputCol=self.getFeaturesCol(), outputCol=self.getOutputCol(), indices=kept
@@ -323,7 +345,7 @@ class ProjSeSelectorModel(Model, _Columns, MLReadable, MLWritable):  # type: ign
         return _ModelReader()
 
 
-PICKS = ("selected", "scores", "pvalues", "names", "n_features", "columns")
+PICKS = ("selected", "scores", "pvalues", "names", "n_features", "columns", "gaps")
 
 
 class _ModelWriter(MLWriter):  # type: ignore[misc]

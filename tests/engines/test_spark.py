@@ -693,6 +693,52 @@ def test_partitions_with_different_levels_add_up(spark, seed):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("missing", ["refuse", "indicator", "mean"])
+def test_dates_among_covariates_are_trend_and_cycles_as_in_memory(spark, seed, missing):
+    table = patients(seed, 200, gaps=missing != "refuse")
+    features, given = ["age", "bmi", "noise"], ["day", "city"]
+    targets, model = ["y_dose", "y_load"], ProjSe(3, missing=missing)
+    want = clone(model).fit(table[features], table[targets], covariates=table[given])
+    table["day"] = table.day.dt.date
+    plain = table.astype(object).where(table.notna(), None)
+    df = spark.createDataFrame(plain.to_dict("records"), schema=TABLE_SCHEMA).repartition(3)
+    found = model.fit_spark(df, features=features, targets=targets, covariates=given)
+    assert found.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
+
+
+@pytest.mark.slow
+def test_a_selector_of_spark_ml_takes_tables(spark, seed, tmp_path):
+    from projse.spark import ProjSeSelector, ProjSeSelectorModel
+
+    table = patients(seed, 200)
+    features = list(table.columns[:7])
+    want = ProjSe(5, missing="indicator").fit(table[features], table[PATIENT_TARGETS])
+    table["day"] = table.day.dt.date
+    plain = table.astype(object).where(table.notna(), None)
+    df = spark.createDataFrame(plain.to_dict("records"), schema=TABLE_SCHEMA).repartition(1)
+    stage = ProjSeSelector(
+        inputCols=features,
+        targetCols=PATIENT_TARGETS,
+        numFeatures=5,
+        missing="indicator",
+        outputCol="picks",
+    )
+    model = stage.fit(df)
+    assert model.selected == want.selected_.tolist()
+    picks = model.transform(df).select("picks.*")
+    assert picks.columns == want.get_feature_names_out().tolist()
+    assert picks.count() == len(table)
+    # Of numbers alone a vector comes out, with NaN at gaps.
+    numbers = stage.copy().setParams(inputCols=["age", "bmi", "noise"], numFeatures=3).fit(df)
+    numbers.write().save(str(tmp_path / "model"))
+    loaded = ProjSeSelectorModel.load(str(tmp_path / "model"))
+    rows = np.array([row[0].toArray() for row in loaded.transform(df).select("picks").collect()])
+    n_gaps = table[["age", "bmi", "noise"]].isna().sum().sum()
+    assert np.isnan(rows).sum() == n_gaps > 0
+
+
+@pytest.mark.slow
 def test_examples_in_the_docs_run(spark):
     found = doctest.testmod(importlib.import_module("projse.spark"))
     assert found.attempted >= 15

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ = ROOT / "tools" / "fuzz"
-SECONDS = os.environ.get("PROJSE_FUZZ_SECONDS", "10")
+SECONDS = os.environ.get("PROJSE_FUZZ_SECONDS", "6")
 """Of the processor, for each target."""
 
 TARGETS = sorted(path.stem.removeprefix("target_") for path in FUZZ.glob("target_*.py"))

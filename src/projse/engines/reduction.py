@@ -129,7 +129,7 @@ def reduce_partition(
     layout: Layout,
     reduction: Reduction[T],
 ) -> Part[T]:
-    """Reduce one partition: arrays, sparse matrices or pandas frames."""
+    """Reduce one partition: arrays, sparse matrices, pandas frames or Arrow tables."""
     try:
         X = _expected_columns(X, layout.columns, layout.n_x, "X")
         if Y is not None:
@@ -169,16 +169,18 @@ def merge(parts: Sequence[Part[T]], add: Callable[[T, T], T]) -> Part[T]:
 def _expected_columns(part: Any, columns: Any, n: int | None, label: str) -> Any:
     """Put the columns of a frame in their order; refuse a part that lacks some."""
     if hasattr(part, "columns") and columns is not None:
-        missing = [name for name in columns if name not in part.columns]
+        is_arrow = type(part).__module__.startswith("pyarrow")
+        names = tuple(part.column_names if is_arrow else part.columns)
+        missing = [name for name in columns if name not in names]
         if missing:
             listed = ", ".join(repr(name) for name in missing[:10])
             raise ValueError(
                 f"column{'s' if len(missing) > 1 else ''} {listed} of {label} "
                 f"{'are' if len(missing) > 1 else 'is'} missing; it has "
-                f"{[*part.columns][:10]}. Give all partitions the same columns."
+                f"{[*names][:10]}. Give all partitions the same columns."
             )
-        if tuple(part.columns) != columns:
-            part = part[list(columns)]
+        if names != tuple(columns):
+            part = part.select(list(columns)) if is_arrow else part[list(columns)]
     width = part.shape[1] if len(part.shape) == 2 else 1
     if n is not None and width != n:
         raise ValueError(

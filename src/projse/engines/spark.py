@@ -18,6 +18,7 @@ from projse.engines.spark_columns import (
     check_column,
     column_of,
     covariates_of,
+    covariates_with_dates,
     vector_metadata,
 )
 from projse.sources.arrow_columns import PLAIN, TABLE, Block, labels, matrix
@@ -49,6 +50,7 @@ class SparkRows:
     n_candidates: int | None
     vector_names: tuple[str, ...] | None
     covariates: tuple[Covariate, ...] = ()
+    covariate_table: Block | None = None
 
     @classmethod
     def of(
@@ -79,8 +81,11 @@ class SparkRows:
         names = None
         if candidates.kind not in (PLAIN, TABLE):
             n, names = vector_metadata(df.schema[candidates.columns[0]].metadata)
-        given = () if covariates is None else covariates_of(df, covariates, types)
-        return cls(df, candidates, references, class_target, weight, n, names, given)
+        table = covariates_with_dates(covariates, types)
+        given: tuple[Covariate, ...] = ()
+        if covariates is not None and table is None:
+            given = covariates_of(df, covariates, types)
+        return cls(df, candidates, references, class_target, weight, n, names, given, table)
 
     @property
     def n_x(self) -> int | None:
@@ -117,8 +122,14 @@ class SparkRows:
             feature_names=self.feature_names,
             target_names=names,
             weight_name=self.weight,
-            covariate_names=tuple(c.title for c in self.covariates) or None,
+            covariate_names=self._covariate_names,
         )
+
+    @property
+    def _covariate_names(self) -> tuple[str, ...] | None:
+        if self.covariate_table is not None:
+            return self.covariate_table.columns
+        return tuple(c.title for c in self.covariates) or None
 
     def target_type(self, asked: str) -> str:
         """Tell by the columns: ``class_target`` holds labels, ``targets`` numbers or a table."""
@@ -133,7 +144,7 @@ class SparkRows:
     @property
     def may_be_table(self) -> bool:
         """Whether some columns are no numbers."""
-        blocks = (self.candidates, self.references)
+        blocks = (self.candidates, self.references, self.covariate_table)
         return any(block is not None and block.kind == TABLE for block in blocks)
 
     def as_table(self) -> SparkRows:
@@ -157,8 +168,8 @@ class SparkRows:
     @property
     def _blocks(self) -> _Blocks:
         """Candidates, references and covariates, as a pass reads them."""
-        names = self.layout.covariate_names
-        given = None if names is None else Block("covariates", names)
+        names = self._covariate_names
+        given = None if names is None else self.covariate_table or Block("covariates", names)
         return self.candidates, self.references, given
 
     def _chosen(self) -> Any:
@@ -168,7 +179,9 @@ class SparkRows:
         blocks = [self.candidates] + ([self.references] if self.references else [])
         types = {field.name: field.dataType for field in self.df.schema.fields}
         matrices = [_as_array(block, types) for block in blocks]
-        if self.covariates:
+        if self.covariate_table is not None:
+            matrices.append(_as_array(self.covariate_table, types))
+        elif self.covariates:
             matrices.append(F.array(*(c.expression() for c in self.covariates)))
         others = [column_of(name) for name in (self.class_target, self.weight) if name is not None]
         if self.weight is not None:

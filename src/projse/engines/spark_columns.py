@@ -13,6 +13,7 @@ from projse.sources.variables import MAX_LEVELS
 
 NUMBERS = ("tinyint", "smallint", "int", "bigint", "float", "double", "boolean", "decimal")
 LABELS = (*NUMBERS, "string", "varchar", "char", "date")
+DATES = ("date", "timestamp", "timestamp_ntz")
 TYPES = (*LABELS, "timestamp", "timestamp_ntz")
 
 
@@ -75,6 +76,17 @@ def column_of(name: str) -> Any:
     from pyspark.sql import functions as F
 
     return F.col("`" + name.replace("`", "``") + "`")
+
+
+def covariates_with_dates(given: Any, types: dict[str, Any]) -> Block | None:
+    """Return covariates as a table, which the workers encode, where there are dates among them."""
+    names = () if given is None else (given,) if isinstance(given, str) else tuple(given)
+    known = [types[name].simpleString() for name in names if name in types]
+    if not any(kind in DATES for kind in known):
+        return None
+    for name in names:
+        check_column("covariates", name, types, TYPES)
+    return Block("covariates", names, TABLE)
 
 
 def covariates_of(df: Any, given: Any, types: dict[str, Any]) -> tuple[Covariate, ...]:
