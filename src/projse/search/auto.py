@@ -141,7 +141,7 @@ class OwnRidge:
         return ridge
 
     def _next(self, gain: float, d: int, norm: float) -> float:
-        """Return the ridge of a pick of d columns, of this mean squared norm, that add this gain."""
+        """Return the ridge of a pick of d columns of this mean squared norm that add this gain."""
         self._k += 1
         gain = min(gain, self._left)
         chance = d * ((self._left - gain) / self._n_rows)
