@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from flint import acb_mat, arb, arb_mat, ctx
+from scipy.stats import chi2
 
 ctx.dps = 100  # so that 50 are right; nothing else in the tests uses python-flint
 
@@ -351,7 +352,22 @@ def _own_ridge(problem, v, trace, q_outputs, candidates_a_pick):
     left = _trace(part(problem.K, Y, Y)) / trace
     gain, d = _least(gain, left), len(S)
     chance = d * (left - gain) / problem.n_rows
-    ratio = candidates_a_pick if candidates_a_pick > 1 else arb(1)
-    L = ratio.log() / (q_outputs * d)
-    signal = gain - chance * (1 + 2 * L.sqrt() + 2 * L)
-    return chance / signal if signal > 0 else None
+    signal = gain - chance * _best_of_chance(q_outputs * d, candidates_a_pick)
+    if not signal > 0:
+        return None
+    return chance / signal * _trace(part(problem.first, S, S).solve(part(problem.K, S, S))) / d
+
+
+def _best_of_chance(squares, n):
+    """The median of the best of n means of squares of normals, at least 1: by Newton's method."""
+    n = n if n > 1 else arb(1)
+    level = 1 - (-arb(2).log() / n).exp()
+    half, x = squares / 2, arb(float(chi2(float(squares)).isf(float(level)))) / 2
+    for _ in range(4):
+        slope = x ** (half - 1) * (-x).exp() / half.gamma()
+        x = (x + (x.gamma_upper(half, regularized=1) - level) / slope).mid()
+    return _most(x / half, arb(1))
+
+
+def _most(a, b):
+    return a if a > b else b

@@ -7,7 +7,7 @@ the picks and their ridges.
 from __future__ import annotations
 
 import numpy as np
-from scipy.stats import beta
+from scipy.stats import beta, chi2
 
 
 def orth(A, tol=1e-7):
@@ -119,7 +119,7 @@ def softly(problem, k, redundancy=None, largest=np.inf, barred=()):
     sizes = {v: q.shape[1] for v, q in Q.items()}
     n, K = len(Q), Y.T @ Y
     q_outputs = np.trace(K) ** 2 / np.sum(K**2)
-    picks, scores, pvalues, ridges = [], [], [], []
+    picks, scores, pvalues, ridges, shares = [], [], [], [], []
     while len(picks) < k and len(picks) < n:
         S = [(Q[v], r) for v, r in zip(picks, ridges, strict=True) if np.isfinite(r)]
         taken = np.hstack([q for q, _ in S]) if S else np.empty((p.m, 0))
@@ -151,16 +151,20 @@ def softly(problem, k, redundancy=None, largest=np.inf, barred=()):
         gain = np.trace(np.linalg.solve(q.T @ M @ q, yx.T @ yx)) / np.trace(K)
         gain = min(gain, unexplained)
         chance = d * (unexplained - gain) / p.m
-        L = np.log(max(n / (len(picks) + 1), 1)) / (q_outputs * d)
-        signal = gain - chance * (1 + 2 * np.sqrt(L) + 2 * L)
+        squares = q_outputs * d
+        best = chi2(squares).isf(1 - 0.5 ** min((len(picks) + 1) / n, 1)) / squares
+        signal = gain - chance * max(best, 1.0)
         ridge = min(chance / signal, largest) if signal > 0 else largest
+        shares.append(1.0 if np.isinf(ridge) else ridge / (1 + ridge))
+        ridge *= np.trace(q.T @ M @ q) / d
         if redundancy is not None:
             ridge = redundancy / (1 - redundancy) if redundancy < 1 else np.inf
+            shares[-1] = redundancy
         pvalues.append(p.given(v, picks, [sizes[u] for u in left]))
         picks.append(v)
         scores.append(float(np.clip(found[v], 0, 1)))
         ridges.append(ridge)
-    return picks, scores, pvalues, ridges
+    return picks, scores, pvalues, shares
 
 
 def in_rounds(problem, k, round_size=None, exhausted="residual"):

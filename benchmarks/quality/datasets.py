@@ -17,7 +17,7 @@ from sklearn.preprocessing import PolynomialFeatures
 
 from projse import datasets as projse_sets
 from quality.families import FAMILIES
-from quality.problem import Array, Dataset, Problem, subsample
+from quality.problem import Array, Dataset, Kind, Problem, subsample
 
 ROWS = 1000
 
@@ -93,6 +93,19 @@ def _toy(name: str) -> Callable[[], tuple[Array, Array]]:
         return getattr(sklearn_sets, f"load_{name}")(return_X_y=True)
 
     return load
+
+
+def _from_r(file: str) -> Problem:
+    """Read a table that ``r_sets.R`` wrote; its first letter is the kind."""
+    folder = home() / "r"
+    if not (folder / f"{file}.X.csv").exists():
+        raise FileNotFoundError(f"{file}: not at hand; r_sets.R writes it to {folder.name}/")
+    X, Y = (np.loadtxt(folder / f"{file}.{part}.csv", delimiter=",", ndmin=2) for part in "XY")
+    X, Y = subsample(X, ROWS, Y)
+    X, Y = X[:, X.std(axis=0) > 1e-9], Y[:, Y.std(axis=0) > 0]
+    if file[0] == "o":
+        return Problem(X)
+    return Problem(X, np.unique(Y[:, 0], return_inverse=True)[1] if file[0] == "c" else Y)
 
 
 SOURCES: dict[str, Callable[[], tuple[Array, Array]]] = {
@@ -210,4 +223,22 @@ REAL = (
     _real("mediamill columns", "one view", "report", _one_view, "mediamill"),
 )
 
-DATASETS = {dataset.name: dataset for dataset in (*REAL, *FAMILIES)}
+KINDS: dict[str, Kind] = {
+    "n": "numbers",
+    "c": "classes",
+    "v": "two views",
+    "o": "one view",
+}
+# Sources of the tuning half that R packages carry.
+FROM_R = tuple(
+    _real(f"R {file[2:]} {KINDS[file[0]]}", KINDS[file[0]], "tune", _from_r, file)
+    for file in (
+        "n_tecator n_bbb n_cox2 n_yarn n_gasoline n_vare n_vare_rev n_mite n_doubs n_mafragh n_ALLgenes "
+        "n_chicago n_chicago5 n_pd n_concrete2 n_ames n_boston2 n_tricho n_jv73 "
+        "c_dhfr c_mdrr c_ad c_sonar c_satellite c_vehicle2 c_ionosphere c_scat "
+        "v_vare v_doubs v_mafragh v_pd v_sonar v_tricho "
+        "o_bci o_rpjdl o_aviurba o_ALL o_cells o_chicago o_pd o_sonar o_rhone"
+    ).split()
+)
+
+DATASETS = {dataset.name: dataset for dataset in (*REAL, *FROM_R, *FAMILIES)}

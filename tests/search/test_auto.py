@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.stats import chi2
 
 from projse import Moments, ProjSe
 
@@ -22,7 +23,7 @@ def by_formula(X, Y, k, largest=np.inf):
     X, Y = unit(X), unit(Y)
     Kxx, Kyx, Kyy = X.T @ X, Y.T @ X, Y.T @ Y
     q = np.trace(Kyy) ** 2 / np.sum(Kyy**2)
-    picks, scores, ridges = [], [], []
+    picks, scores, ridges, shares = [], [], [], []
     while len(picks) < k:
         S = [j for j, ridge in zip(picks, ridges, strict=True) if np.isfinite(ridge)]
         inverse = np.linalg.inv(Kxx[np.ix_(S, S)] + np.diag([r for r in ridges if np.isfinite(r)]))
@@ -36,12 +37,14 @@ def by_formula(X, Y, k, largest=np.inf):
         left = np.trace(yy) / len(yy)
         gain = min(np.mean(yx[:, j] ** 2) / norm[j], left)
         chance = (left - gain) / m
-        L = np.log(n / (len(picks) + 1))
-        signal = gain - chance * (1 + 2 * np.sqrt(L / q) + 2 * L / q)
+        best = chi2(q).isf(1 - 0.5 ** ((len(picks) + 1) / n)) / q
+        signal = gain - chance * max(best, 1.0)
         picks.append(j)
         scores.append(score[j])
-        ridges.append(min(chance / signal, largest) if signal > 0 else largest)
-    return picks, scores, [1.0 if np.isinf(r) else r / (1 + r) for r in ridges]
+        share = min(chance / signal, largest) if signal > 0 else largest
+        ridges.append(norm[j] * share)
+        shares.append(1.0 if np.isinf(share) else share / (1 + share))
+    return picks, scores, shares
 
 
 def related(seed, m=80, p=18, q=4, noise=2.0):

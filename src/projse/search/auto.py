@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import chdtri
 
 Array = NDArray[Any]
 
@@ -65,18 +66,20 @@ class OwnRidge:
 
     A pick adds the share g to what is explained of the references, and the share l stays
     unexplained. With m rows, chance explains ``v = l / m`` by any one variable, and the best of n
-    variables that mean nothing explains about ``c v``::
+    variables that mean nothing explains about ``c v``, where q c is the median of the largest of
+    n/k squared lengths of normal vectors with q entries::
 
-        c = 1 + 2 √(L/q) + 2 L/q,    L = log(n/k)
+        P(χ²_q > q c) = 1 − 2^(−k/n),    c ≥ 1
 
     at the k-th pick, for q outputs (of correlated ones, those that count: ``(tr K_YY)² / tr
-    K_YY²``): the bound of Laurent and Massart (2000, lemma 1) for a mean of q squares. What stands
-    above that is taken for real, and ``λ = v / (g − c v)`` is the ridge of a regression on a
-    variable with that much signal. Where the evidence is overwhelming a pick is taken out wholly,
-    as in forward selection; a pick that may be chance is not conditioned on at all, and variables
-    are ranked.
+    K_YY²``). What stands above that is taken for real, and ``λ = η v / (g − c v)`` is the ridge of
+    a regression on a variable of squared norm η with that much signal; η is what the picks before
+    have left of the pick, so that a ridge never drowns the small part in which a pick is new.
+    Where the evidence is overwhelming a pick is taken out wholly, as in forward selection; a pick
+    that may be chance is not conditioned on at all, and variables are ranked.
 
-    A pick of d columns has d chances: the share ``d v``, and q d squares in place of q.
+    A pick of d columns has d chances: the share ``d v``, and q d squares in place of q; η is the
+    mean of their squared lengths.
 
     Parameters
     ----------
@@ -87,7 +90,7 @@ class OwnRidge:
     n_rows : float
     n_candidates : int
     smallest, largest : float
-        Bounds on λ.
+        Bounds on ``λ / η``.
     """
 
     def __init__(
@@ -120,7 +123,7 @@ class OwnRidge:
             Its squared norm, given the picks before it.
         """
         explained = float(np.sum((place * self._units) ** 2)) / self._total
-        ridge = self._next(explained / norm, 1)
+        ridge = self._next(explained / norm, 1, norm)
         self._left -= explained / (norm + ridge)
         return ridge
 
@@ -131,16 +134,26 @@ class OwnRidge:
         values, vectors = np.linalg.eigh(block)
         explained = np.einsum("ij,ij->j", vectors, products @ vectors)
         known = values > vanishing
-        ridge = self._next(float((explained[known] / values[known]).sum()), int(known.sum()))
+        d = int(known.sum())
+        norm = float(values[known].mean()) if d else 1.0
+        ridge = self._next(float((explained[known] / values[known]).sum()), d, norm)
         self._left -= float((explained[known] / (values[known] + ridge)).sum())
         return ridge
 
-    def _next(self, gain: float, d: int) -> float:
-        """Return the ridge of a pick of d columns that add this gain."""
+    def _next(self, gain: float, d: int, norm: float) -> float:
+        """Return the ridge of a pick of d columns of this mean squared norm that add this gain."""
         self._k += 1
         gain = min(gain, self._left)
         chance = d * ((self._left - gain) / self._n_rows)
-        L = np.log(max(self._n_candidates / self._k, 1.0)) / (d * self._n_outputs)
-        signal = gain - chance * (1 + 2 * np.sqrt(L) + 2 * L)
+        squares = d * self._n_outputs
+        signal = gain - chance * _best_of_chance(squares, self._n_candidates / self._k)
         ridge = chance / signal if signal > 0 else np.inf
-        return min(max(ridge, self._smallest), self._largest)
+        return norm * min(max(ridge, self._smallest), self._largest)
+
+
+def _best_of_chance(squares: float, n: float) -> float:
+    """Return the median of the best of n means of squares of normals, at least their mean, 1."""
+    if not squares > 0:
+        return 1.0
+    level = -np.expm1(-np.log(2) / max(n, 1.0))
+    return max(float(chdtri(squares, level)) / squares, 1.0)

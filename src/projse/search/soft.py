@@ -79,7 +79,7 @@ class SoftConditioning:
         if np.isinf(ridge):
             self.redundancy = 1.0
             return
-        self.redundancy = ridge / (1 + ridge)
+        self.redundancy = ridge / (float(self.norms[j]) + ridge)
         if row is None:
             return
         row = row - A[:, j] @ A

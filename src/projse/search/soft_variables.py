@@ -116,14 +116,15 @@ class SoftVariables:
         if np.isinf(ridge):
             self.redundancy = 1.0
             return
-        self.redundancy = ridge / (1 + ridge)
+        values, vectors = np.linalg.eigh(own)
+        lengths = values[values > self._vanishing]
+        self.redundancy = ridge / (float(lengths.mean()) + ridge) if len(lengths) else 0.0
         if row is None:
             return
         self._products = np.vstack([self._products, row])
         indices = np.arange(columns.start, columns.stop)
         self._taken = np.concatenate([self._taken, indices])
         self._lambdas = np.concatenate([self._lambdas, np.full(len(indices), ridge)])
-        values, vectors = np.linalg.eigh(own)
         known = values + ridge > self._vanishing
         roots = vectors[:, known] / np.sqrt(values[known] + ridge)
         a = roots.T @ (row - self._A[:, columns].T @ self._A)
