@@ -230,15 +230,17 @@ KINDS: dict[str, Kind] = {
     "o": "one view",
 }
 # Sources of the tuning half that R packages carry.
+FILES = {
+    "n": "tecator bbb cox2 yarn gasoline vare vare_rev mite doubs mafragh ALLgenes chicago "
+    "chicago5 pd concrete2 ames boston2 tricho jv73",
+    "c": "dhfr mdrr ad sonar satellite vehicle2 ionosphere scat",
+    "v": "vare doubs mafragh pd sonar tricho",
+    "o": "bci rpjdl aviurba ALL cells chicago pd sonar rhone",
+}
 FROM_R = tuple(
-    _real(f"R {file[2:]} {KINDS[file[0]]}", KINDS[file[0]], "tune", _from_r, file)
-    for file in (
-        "n_tecator n_bbb n_cox2 n_yarn n_gasoline n_vare n_vare_rev n_mite n_doubs n_mafragh n_ALLgenes "
-        "n_chicago n_chicago5 n_pd n_concrete2 n_ames n_boston2 n_tricho n_jv73 "
-        "c_dhfr c_mdrr c_ad c_sonar c_satellite c_vehicle2 c_ionosphere c_scat "
-        "v_vare v_doubs v_mafragh v_pd v_sonar v_tricho "
-        "o_bci o_rpjdl o_aviurba o_ALL o_cells o_chicago o_pd o_sonar o_rhone"
-    ).split()
+    _real(f"R {name} {KINDS[kind]}", KINDS[kind], "tune", _from_r, f"{kind}_{name}")
+    for kind, names in FILES.items()
+    for name in names.split()
 )
 
 DATASETS = {dataset.name: dataset for dataset in (*REAL, *FROM_R, *FAMILIES)}
