@@ -125,7 +125,11 @@ def _print(found: KnockoffProjSe, summary: str) -> None:
         console.print(table(columns))
         console.print()
     n = len({line["group"] for line in lines})
-    what = "variables" if not in_groups else "variables (near-copies count as one)"
+    what = (
+        "variables"
+        if not in_groups
+        else "variables (columns that cannot be told apart count as one)"
+    )
     print_prose(console, f"{n} of {found.n_variables_} {what} found. {holds(found)}")
     if found.n_draws > 1:
         print_prose(

@@ -89,13 +89,16 @@ class DiscoveryFit(RowSelector):
             self._finish(entrants, judged, rng)
         return entrants.fit_in
 
-    def _fit_sums(self, blocks: list[Moments], selector: ProjSe) -> Self:
-        """Find variables from moments of one or several blocks of rows."""
+    def _fit_sums(self, blocks: list[Moments], selector: ProjSe, *, weighted: bool = False) -> Self:
+        """Find variables from moments of one or several blocks of rows.
+
+        ``weighted``: the rows are known to have had weights.
+        """
         blocks = [block for block in blocks if block.n_samples]
         if not blocks:
             raise ValueError("moments hold no rows.")
         total = sum(blocks[1:], start=blocks[0])
-        _refuse_unfit(total)
+        _refuse_unfit(total, weighted)
         with all_or_nothing(self):
             remember_candidates(self, total)
             rng = generator(self.random_state)
@@ -190,7 +193,7 @@ class DiscoveryFit(RowSelector):
     def _n_twins(self, entrants: Entrants) -> int:
         """Return the number of twins of each variable; refuse more than the rows have room for."""
         if isinstance(self.n_twins, str):
-            return enough_twins(entrants.room, self.fdr)
+            return enough_twins(entrants.room, self.fdr, len(np.unique(entrants.labels)))
         if self.n_twins > entrants.room:
             n, degrees = len(entrants.groups), entrants.products.degrees
             more = (self.n_twins + 1) * n - degrees
@@ -222,11 +225,14 @@ class DiscoveryFit(RowSelector):
         if not self.selected_.size:
             fewest = int(np.ceil(1 / (self.n_twins_ * self.fdr) - 1e-9))
             n_ahead = int(np.sum(found.statistics > 0))
+            remedy = "a larger fdr, or more rows"
+            if fewest > self.n_variables_:
+                remedy = "a larger fdr, or a larger n_twins: so few can never be enough"
             warn_caller(
                 f"Nothing was found at fdr={self.fdr:g}: for any discovery, at least {fewest} "
                 f"variables must win against all twins that count. Of {self.n_variables_}, "
-                f"{n_ahead} are ahead of theirs at all. Few real variables, or weak ones, need a "
-                "larger fdr, or more rows.",
+                f"{n_ahead} are ahead of theirs at all (columns that cannot be told apart count as "
+                f"one). Few real variables, or weak ones, need {remedy}.",
                 NothingSelectedWarning,
             )
 
@@ -247,8 +253,12 @@ def refuse_no_counts(weight: Array | None) -> None:
         )
 
 
-def _refuse_unfit(moments: Moments) -> None:
-    """Refuse moments that twins cannot be made of."""
+def _refuse_unfit(moments: Moments, weighted: bool) -> None:
+    """Refuse moments that twins cannot be made of.
+
+    Counts add up to a whole number without rounding, and to more than the rows unless all are 1:
+    weights that are known to have been there and add up to the number of rows were normalised.
+    """
     if moments.one_view:
         raise ValueError("Twins need outputs to compete for, and these moments hold one view.")
     if moments.xx is None:
@@ -257,8 +267,8 @@ def _refuse_unfit(moments: Moments) -> None:
             "not hold; build them with Moments.from_arrays(..., with_xx=True)."
         )
     w, n = moments.sum_weights, moments.n_samples
-    if w < n - 0.5 or abs(w - round(w)) > 1e-6 * w:
+    if w < n or w != round(w) or (weighted and w == n):
         raise ValueError(
-            f"The weights sum to {w:g} over {n} rows; twins take weights as counts of rows, which "
-            "are whole numbers. Sum the rows without weights, or with counts."
+            f"The weights sum to {w!r} over {n} rows; twins take weights as counts of rows, which "
+            "are whole numbers, not all of them 1. Sum the rows without weights, or with counts."
         )

@@ -254,7 +254,9 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
         options = {**plain, **vars(selector._table_options()), **options}
         if not options.pop("with_xx", True):
             raise ValueError("with_xx=False leaves out the products that twins are made of.")
-        return self._fit_sums([moments_from(source, with_xx=True, **options)], selector)
+        weighted = options.get("weight") is not None
+        moments = moments_from(source, with_xx=True, **options)
+        return self._fit_sums([moments], selector, weighted=weighted)
 
     def fit_spark(
         self,
@@ -297,7 +299,8 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
         )
         if getattr(rows, "class_target", None) is None:  # else the user has said so
             moments = settle_targets(moments, selector.target_type, getattr(rows, "Y", None))
-        return self._fit_sums([moments], selector)
+        weighted = getattr(rows, "weight", None) is not None
+        return self._fit_sums([moments], selector, weighted=weighted)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

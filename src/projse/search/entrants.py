@@ -25,14 +25,14 @@ FEWEST = 2.5
 MOST_TWINS = 20
 
 
-def enough_twins(room: int, level: float) -> int:
+def enough_twins(room: int, level: float, n_variables: int) -> int:
     """Return the number of twins of each variable, where the rows have room for some.
 
     With k twins the filter needs ``1 / (k level)`` variables that win to find any. But the more
     twins there are, the closer they must come to their variables, ``D ⪯ (1 + 1/k) S``, and the
     more have to be beaten: once so few discoveries are possible, further twins cost power.
     """
-    return min(room, MOST_TWINS, int(np.ceil(1 / (FEWEST * level) - 1e-9)))
+    return min(room, MOST_TWINS, int(np.ceil(1 / (min(FEWEST, n_variables) * level) - 1e-9)))
 
 
 @dataclass(frozen=True)

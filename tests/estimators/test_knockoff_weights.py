@@ -1,0 +1,71 @@
+"""Weights that are no counts are refused wherever rows come from; few variables can be found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from projse import KnockoffProjSe, Moments
+
+
+def table(seed, m=120):
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(m, 8)), columns=[f"x{j}" for j in range(8)])
+    frame["y0"] = frame.x0 + rng.normal(size=m)
+    return frame, rng
+
+
+def weights(kind, rng, m):
+    w = {"survey": rng.uniform(1000, 4000, m), "normalised": rng.exponential(size=m)}[kind]
+    if kind == "normalised":
+        w *= m / w.sum()
+        for _ in range(3):  # to the last digit, as it happens
+            w[0] += m - w.sum()
+    return w
+
+
+@pytest.mark.parametrize("kind", ["survey", "normalised"])
+def test_weights_that_are_no_counts_are_refused_in_files(seed, tmp_path, kind):
+    frame, rng = table(seed)
+    frame["w"] = weights(kind, rng, len(frame))
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    found = KnockoffProjSe(random_state=0, n_draws=2)
+    with pytest.raises(ValueError, match="counts of rows"):
+        found.fit_source(tmp_path / "rows.csv", targets="y0", weight="w")
+    X, Y = frame.filter(like="x").to_numpy(), frame[["y0"]].to_numpy()
+    with pytest.raises(ValueError, match="counts of rows"):
+        found.fit(X, Y, sample_weight=frame.w.to_numpy())
+
+
+def test_survey_weights_are_refused_in_moments(seed):
+    frame, rng = table(seed)
+    X, Y = frame.filter(like="x").to_numpy(), frame[["y0"]].to_numpy()
+    moments = Moments.from_arrays(X, Y, weights("survey", rng, len(frame)), with_xx=True)
+    with pytest.raises(ValueError, match="counts of rows"):
+        KnockoffProjSe(random_state=0, n_draws=2).fit_moments(moments)
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")
+def test_counts_in_files_are_rows_as_often(seed, tmp_path):
+    frame, rng = table(seed)
+    counts = rng.integers(1, 4, len(frame))
+    frame.assign(w=counts).to_csv(tmp_path / "counts.csv", index=False)
+    frame.loc[frame.index.repeat(counts)].to_csv(tmp_path / "rows.csv", index=False)
+    found = [
+        KnockoffProjSe(random_state=0, n_draws=2).fit_source(tmp_path / name, **options)
+        for name, options in (
+            ("counts.csv", {"targets": "y0", "weight": "w"}),
+            ("rows.csv", {"targets": "y0"}),
+        )
+    ]
+    np.testing.assert_allclose(found[0].statistics_, found[1].statistics_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n_variables", [1, 2])
+def test_one_or_two_variables_can_be_found(seed, n_variables):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(2000, n_variables))
+    Y = 10 * X @ np.ones((n_variables, 3)) + rng.normal(size=(2000, 3))
+    found = KnockoffProjSe(random_state=0, n_draws=1).fit(X, Y)
+    assert sorted(found.selected_) == list(range(n_variables))
