@@ -27,6 +27,7 @@ DEFAULT = (
     "abess",
     "mRMR",
     "PCovCUR",
+    "PMDCCA",
 )
 
 

@@ -66,7 +66,9 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
     kernel, degree, coef0, gamma, center, scale, center_kernel
         Kernel between variables; see :class:`ProjSe`.
     alpha, redundancy, rank, tol, exhausted, round_size, significance
-        Of both selections; see :class:`ProjSe`. ``**projse.PAPER`` is the paper's form.
+        Of both selections; see :class:`ProjSe`. ``**projse.PAPER`` is the paper's form. With
+        ``redundancy="auto"`` variables are ranked after the best pair, since the first canonical
+        correlation gains by near-copies; 0.5 or 0 leaves them out.
     x_include, y_include, x_exclude, y_exclude : sequence of int or str, default=None
         Variables that come first, and variables that are never picked.
     groups, y_groups : sequence of labels, mapping or None, default=None

@@ -21,9 +21,9 @@ ALPHA = 1.0
 LARGEST_IN_ONE_VIEW = 1.0
 """Ridge of a pick in one view: its copy explains nothing new, so it keeps no more than half."""
 
-SMALLEST_IN_TWO_VIEWS = 1.0
-"""Ridge of a pick in two views: its copies average what is noise in it, which a canonical
-correlation gains by, so they keep no less than half."""
+REDUNDANCY_IN_TWO_VIEWS = 1.0
+"""The first canonical correlation lives on one direction a side: other measurements of it average
+its noise, and a variable that is new, but for another direction, adds nothing."""
 
 
 class Ridge(Protocol):
@@ -89,8 +89,8 @@ class OwnRidge:
         Ridge on them.
     n_rows : float
     n_candidates : int
-    smallest, largest : float
-        Bounds on ``λ / η``.
+    largest : float
+        Bound on ``λ / η``.
     """
 
     def __init__(
@@ -99,7 +99,6 @@ class OwnRidge:
         alpha: float,
         n_rows: float,
         n_candidates: int,
-        smallest: float = 0.0,
         largest: float = np.inf,
     ) -> None:
         self._total = float(values.sum())
@@ -109,7 +108,7 @@ class OwnRidge:
         self._left = 1.0
         self._n_rows = n_rows
         self._n_candidates = n_candidates
-        self._smallest, self._largest = smallest, largest
+        self._largest = largest
         self._k = 0
 
     def __call__(self, place: Array, norm: float) -> float:
@@ -148,7 +147,7 @@ class OwnRidge:
         squares = d * self._n_outputs
         signal = gain - chance * _best_of_chance(squares, self._n_candidates / self._k)
         ridge = chance / signal if signal > 0 else np.inf
-        return norm * min(max(ridge, self._smallest), self._largest)
+        return norm * min(ridge, self._largest)
 
 
 def _best_of_chance(squares: float, n: float) -> float:

@@ -58,8 +58,8 @@ class Plan:
         Singular values of the references, where an orthonormal basis took their place.
     n_rows : float
         Rows behind the kernel matrices; weights count as rows.
-    smallest_ridge, largest_ridge : float
-        Bounds on the λ of a pick, where each has its own.
+    largest_ridge : float
+        Bound on the λ of a pick, where each has its own.
     degrees : float
         Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
     dimension : float
@@ -88,7 +88,6 @@ class Plan:
     one_view: bool = False
     spectrum: Array | None = None
     n_rows: float = float("nan")
-    smallest_ridge: float = 0.0
     largest_ridge: float = float("inf")
     degrees: float = float("nan")
     dimension: float = float("inf")
@@ -111,8 +110,7 @@ class Plan:
     def ridge(self, values: Array, alpha: float, n_candidates: int) -> Ridge:
         """Return the λ of picks, ``redundancy = λ / (1 + λ)``; ``values`` are those of ``K_YY``."""
         if self.redundancy is None:
-            bounds = self.smallest_ridge, self.largest_ridge
-            return OwnRidge(values, alpha, self.n_rows, n_candidates, *bounds)
+            return OwnRidge(values, alpha, self.n_rows, n_candidates, self.largest_ridge)
         ridge = self.redundancy / (1 - self.redundancy) if self.redundancy < 1 else np.inf
         return FixedRidge(ridge)
 

@@ -37,7 +37,7 @@ from projse.moments.counts import are_no_counts, rows_that_count
 from projse.moments.own_products import IN_MEMORY, Cross
 from projse.moments.sums import Moments
 from projse.parameters import plain_rank
-from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW, SMALLEST_IN_TWO_VIEWS
+from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW, REDUNDANCY_IN_TWO_VIEWS
 from projse.search.doubts import doubts
 from projse.search.named_variables import NamedVariables, refuse_kernel
 from projse.search.picked import Picked, gather
@@ -134,7 +134,8 @@ class Task:
             round_size = 1 if conditions else None
         redundancy = p.redundancy
         if redundancy == "auto":
-            redundancy = None if conditions and round_size == 1 else 0.0
+            own = REDUNDANCY_IN_TWO_VIEWS if getattr(p, "_two_views", False) else None
+            redundancy = own if conditions and round_size == 1 else 0.0
         plan = Plan(
             n_features=named.number(p.n_features_to_select, include.size, exclude.size),
             exhausted=p.exhausted,
@@ -147,7 +148,6 @@ class Task:
             tol=p.tol,
             one_view=one_view,
             first=getattr(p, "_first", None),
-            smallest_ridge=SMALLEST_IN_TWO_VIEWS if getattr(p, "_two_views", False) else 0.0,
             significance=p.significance if p.n_features_to_select == "auto" else None,
         )
         return cls(
