@@ -48,12 +48,13 @@ def front(machines: Machines) -> str:
             for kind in machines
         ]
         lines.append([one.work, one.measure, *figures])
-    (counts,) = re.findall(r"^\| all cells \| (\d+) \| (\d+%) \(", SETTINGS.read_text(), re.M)
+    counts, fresh = re.findall(r"^\| all cells \| (\d+) \| (\d+%) \(", SETTINGS.read_text(), re.M)
     return (
         table(["work", "measure", *map(kind_title, machines)], lines)
         + f"\n\nDefaults on held-out rows, {counts[0]} cells of data set × number of picks: level "
         "with the better of fastcan and ranking by correlation, or ahead of it, in "
-        f"**{counts[1]}**."
+        f"**{counts[1]}**. On {fresh[0]} cells of fresh data, looked at when all rules stood: "
+        f"**{fresh[1]}**."
     )
 
 

@@ -36,7 +36,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("command", choices=("run", "tables", "charts", "page", "planted", "list"))
     parser.add_argument("--only", nargs="+", metavar="NAME", help="contestants")
     parser.add_argument("--data", nargs="+", metavar="NAME", help="data sets")
-    parser.add_argument("--half", choices=("tune", "report"), help="one half of the data sets")
+    parser.add_argument(
+        "--half", choices=("tune", "report", "fresh"), help="one part of the data sets"
+    )
     parser.add_argument("--subject", default="projse", help="whose cells the tables count")
     parser.add_argument("--runs", type=int, default=200, help="draws of each planted case")
     parser.add_argument("--quick", action="store_true", help="two folds, small sets: does it run?")

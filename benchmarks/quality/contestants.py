@@ -168,11 +168,11 @@ CONTESTANTS = {
         ),
         *(Contestant(name, "numpy", _soft(rule)) for name, rule in rules.RULES.items()),
         Contestant(
-            "fastcan, beam", "fastcan", _fastcan(beam_width=5), False, SUPERVISED, widest=50
+            "fastcan, beam", "fastcan", _fastcan(beam_width=5), False, SUPERVISED, widest=10
         ),
         Contestant("SelectKBest", "sklearn", _timed("SelectKBest"), kinds=SUPERVISED),
         Contestant(
-            "MultiTaskLasso", "sklearn", _timed("MultiTaskLasso"), False, SUPERVISED, widest=60
+            "MultiTaskLasso", "sklearn", _timed("MultiTaskLasso"), False, SUPERVISED, widest=5
         ),
         Contestant(
             "OrthogonalMatchingPursuit",
@@ -189,7 +189,7 @@ CONTESTANTS = {
             kinds=SUPERVISED,
             widest=0.1,
         ),
-        Contestant("abess", "abess", _timed("abess"), False, SUPERVISED, widest=60),
+        Contestant("abess", "abess", _timed("abess"), False, SUPERVISED, widest=20),
         Contestant("mRMR", "mrmr", _timed("mrmr_regression"), kinds=SUPERVISED, widest=5),
         Contestant("PCovCUR", "skmatter", _timed("PCovCUR"), False, SUPERVISED, widest=5),
         Contestant(

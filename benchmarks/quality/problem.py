@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 Kind = Literal["numbers", "labels", "classes", "two views", "one view"]
-Half = Literal["tune", "report"]
+Half = Literal["tune", "report", "fresh"]
 
 
 @dataclass(frozen=True)
