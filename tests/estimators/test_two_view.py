@@ -71,6 +71,21 @@ def test_variables_are_ranked_after_the_best_pair(seed):
         np.testing.assert_array_equal(side.selected_[1:], ranked[ranked != first][:2])
 
 
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_exact_copies_of_picks_wait_until_nothing_else_is_left(seed, kernel):
+    X, Y = two_views(seed)
+    n = X.shape[1]
+    plain = TwoViewProjSe((n, 2), kernel=kernel).fit(X, Y).x_selected_
+    copied = np.column_stack([X, 3 * X[:, plain[0]] + 1, X[:, plain[1]]])
+    both = TwoViewProjSe((n + 2, 2), kernel=kernel).fit(copied, Y)
+    originals = {n: plain[0], n + 1: plain[1]}
+    order = [originals.get(j, j) for j in both.x_selected_]
+    assert order[:n] == plain.tolist()
+    assert sorted(order[n:]) == sorted(plain[:2])
+    ranked = TwoViewProjSe((n + 2, 2), kernel=kernel, redundancy=1).fit(copied, Y)
+    assert originals.get(ranked.x_selected_[2], ranked.x_selected_[2]) in plain[:2]
+
+
 def test_finds_what_the_views_share(seed):
     X, Y = two_views(seed)
     model = TwoViewProjSe(2).fit(X, Y)

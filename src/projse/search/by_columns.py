@@ -81,9 +81,11 @@ class SoftColumns:
         gram, plan, conditioning = space.gram, space.plan, space.conditioning
         alive = search.eligible & ~conditioning.vanished
         ridge = plan.ridge(space.values, space.alpha, int(alive.sum()))
-        self._soft = SoftConditioning(deflation.R, alive, ridge, gram.eps ** (2 / 3))
+        self._vanishing = gram.eps ** (2 / 3)
+        self._soft = SoftConditioning(deflation.R, alive, ridge, self._vanishing)
         self._initial = self._soft.scores()
-        self._given = GivenPicks(search.rank, plan.degrees - conditioning.rank, gram.eps ** (2 / 3))
+        degrees = plan.degrees - conditioning.rank
+        self._given = GivenPicks(search.rank, degrees, self._vanishing)
         self.eligible = space.shortlist.eligible = alive.copy()
 
     @property
@@ -112,6 +114,10 @@ class SoftColumns:
         """Return the products of a candidate with all."""
         row: Array = self._space.conditioning.x_rows(np.array([j]), scores=self._soft.scores)[0]
         return row
+
+    def copies(self, row: Array) -> NDArray[np.bool_]:
+        """Tell which of the eligible are copies of the pick with these products."""
+        return self.eligible & (1 - row * row <= self._vanishing)
 
     def pvalue(self, pick: Pick, row: Array | None, waiting: list[int]) -> float:
         """Return the p-value of a pick given those before it; each is asked for once."""

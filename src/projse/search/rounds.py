@@ -60,6 +60,9 @@ class Plan:
         Rows behind the kernel matrices; weights count as rows.
     largest_ridge : float
         Bound on the λ of a pick, where each has its own.
+    copies_wait : bool
+        Whether exact copies of picks wait until nothing else is left, where picks are taken one by
+        one among single columns.
     degrees : float
         Dimension of the space of the variables, for the p-values; NaN where they have no meaning.
     dimension : float
@@ -89,6 +92,7 @@ class Plan:
     spectrum: Array | None = None
     n_rows: float = float("nan")
     largest_ridge: float = float("inf")
+    copies_wait: bool = False
     degrees: float = float("nan")
     dimension: float = float("inf")
     room: float = float("inf")

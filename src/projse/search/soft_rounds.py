@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from projse.search.by_columns import SoftColumns
 from projse.search.significance import unconvinced
 from projse.search.soft_variables import SoftVariables
@@ -26,10 +28,10 @@ def select_softly(
 
     A candidate that one or two rows make up meets an output that the same rows make up, whatever
     the rest of the rows say. It waits until nothing else is left; but for the first pick where that
-    is given.
+    is given. So does an exact copy of a pick, where the plan says so.
     """
     n_before = len(selection.indices)
-    needs_rows = plan.redundancy != 1 or search.has_pvalues
+    needs_rows = plan.redundancy != 1 or search.has_pvalues or plan.copies_wait
     only_one = wanted == n_before + 1
     first = plan.first if plan.first is not None and search.eligible[plan.first] else None
     waiting: list[int] = []
@@ -62,6 +64,10 @@ def select_softly(
         selection.add(pick, pvalue, len(selection.indices) - n_before + 1)
         search.eligible[j] = False
         search.take(j, row)
+        if plan.copies_wait and may_wait and row is not None:
+            copies = np.flatnonzero(search.copies(row))
+            search.eligible[copies] = False
+            waiting.extend(copies.tolist())
         selection.redundancy = search.redundancy
         if progress is not None:
             progress(len(selection.indices), wanted)

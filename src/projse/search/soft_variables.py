@@ -92,6 +92,10 @@ class SoftVariables:
         """Return the products of the columns of a variable with all, shape (d, n_columns)."""
         return self._search.rows(j)
 
+    def copies(self, row: Array) -> NDArray[np.bool_]:
+        """Return no variable: copies of several columns are not looked for."""
+        return np.zeros_like(self.eligible)
+
     def pvalue(self, pick: Pick, row: Array | None, waiting: list[int]) -> float:
         """Return the p-value of a pick given those before it; each is asked for once."""
         if not self.has_pvalues:

@@ -133,8 +133,9 @@ class Task:
         if round_size == "auto":
             round_size = 1 if conditions else None
         redundancy = p.redundancy
+        two_views = getattr(p, "_two_views", False)
         if redundancy == "auto":
-            own = REDUNDANCY_IN_TWO_VIEWS if getattr(p, "_two_views", False) else None
+            own = REDUNDANCY_IN_TWO_VIEWS if two_views else None
             redundancy = own if conditions and round_size == 1 else 0.0
         plan = Plan(
             n_features=named.number(p.n_features_to_select, include.size, exclude.size),
@@ -148,6 +149,7 @@ class Task:
             tol=p.tol,
             one_view=one_view,
             first=getattr(p, "_first", None),
+            copies_wait=two_views and p.redundancy == "auto",
             significance=p.significance if p.n_features_to_select == "auto" else None,
         )
         return cls(
