@@ -16,6 +16,7 @@ from projse.moments.check import check_moments
 from projse.moments.encoding import MAX_DEPTH, check_encoding, short
 from projse.moments.in_memory import moments_of
 from projse.moments.resample import generator
+from projse.moments.sparse_products import block_diagonal
 from projse.moments.through import Through, moments_through
 from projse.moments.views import swapped
 from projse.moments.whole_numbers import as_number
@@ -187,6 +188,16 @@ def test_slices_of_rows_through_combinations_add_up(seed, monkeypatch):
         np.testing.assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-9, atol=1e-11)
     assert got.n_samples == want.n_samples == 34
     assert told == [(16, 50), (48, 50), (50, 50)]
+
+
+def test_blocks_along_a_diagonal_may_be_empty():
+    blocks = [np.ones((2, 1)), np.ones((1, 0)), np.array([[0.0, 3.0]])]
+    want = np.zeros((4, 3))
+    want[:2, 0], want[3, 2] = 1.0, 3.0
+    got = block_diagonal(blocks)
+    assert isinstance(got, sp.csc_array)
+    np.testing.assert_array_equal(got.toarray(), want)
+    assert block_diagonal([]).shape == (0, 0)
 
 
 def test_random_states_of_every_kind():

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.moments.counts import rows_that_count
+from projse.moments.sparse_products import block_diagonal
 from projse.sources.table.encoder import MAX_LEVELS, TableEncoder
 from projse.sources.table.plan import PERIODS, ColumnPlan
 from projse.sources.variables import Variables
@@ -254,5 +255,5 @@ def combined(
         blocks.append(basis)
         places.append(own)
     order = np.concatenate(places)
-    mapped = raw[:, order] @ sp.block_diag(blocks, format="csr")
+    mapped = raw[:, order] @ block_diagonal(blocks)
     return sp.csr_array(mapped) if sp.issparse(mapped) else np.asarray(mapped), tuple(names)
