@@ -215,7 +215,7 @@ def test_booleans_with_gaps_are_refused_and_may_be_dropped(seed: int, make: Any)
 
 
 @pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this Polars has no such numbers")
-def test_whole_numbers_of_128_bits_may_be_categories(seed: int) -> None:
+def test_whole_numbers_of_128_bits_are_numbers_or_categories(seed: int) -> None:
     code = np.random.default_rng(seed).integers(0, 3, N)
     frame, y = table(seed)[["a", "b"]], table(seed)["y"] + (code == 1)
     big = pl.Series([int(c) - 10**30 for c in code], dtype=pl.Int128)
@@ -223,6 +223,9 @@ def test_whole_numbers_of_128_bits_may_be_categories(seed: int) -> None:
     found = ProjSe(3, categorical_features=["code"]).fit(given, y)
     want = ProjSe(3, categorical_features=["code"]).fit(frame.assign(code=code), y)
     assert_same(found, want)
+    thirds = pl.Series([int(c) * 10**30 for c in code], dtype=pl.Int128)
+    found = ProjSe(3).fit(given.with_columns(code=thirds), y)
+    assert_same(found, ProjSe(3).fit(frame.assign(code=1e30 * code), y))
 
 
 @pytest.mark.parametrize("missing", ["drop", "mean"])
@@ -249,3 +252,12 @@ def test_objects_of_polars_may_be_categories(seed: int) -> None:
     ]
     gap = [j for j, c in enumerate(variables.columns) if c.kind == "gap"]
     np.testing.assert_array_equal(np.asarray(rows[:, gap]).ravel(), code == 0)
+
+
+@pytest.mark.parametrize("basis", ["linear", "spline"])
+def test_gaps_among_values_that_overflow_are_said_to_overflow(basis: str) -> None:
+    X = np.array([[1e308, -1e308] * 4 + [-1e308, np.nan], range(10)]).T
+    encoder = TableEncoder.look(X, missing="mean")
+    assert np.isfinite(encoder.encode(X)[0]).all()
+    with pytest.raises(ValueError, match="so large that their squares overflow"):
+        ProjSe(1, missing="mean", basis=basis).fit(X, np.arange(10.0))

@@ -67,10 +67,12 @@ def bases_of_rows(rows: Rows, min_frequency: int = MIN_FREQUENCY) -> dict[int, A
         trend = counted.X[:, [j]]
         trend = trend.toarray() if sp.issparse(trend) else trend
         low[j], high[j] = trend.min(), trend.max()
+    with np.errstate(over="ignore", invalid="ignore"):  # the sums of squares will tell
+        mean = np.asarray(w @ counted.X).ravel() / w.sum()
     return bases_of(
         rows.x_variables,
         encoder.plans,
-        np.asarray(w @ counted.X).ravel() / w.sum(),
+        mean,
         sum_weights=float(w.sum()),
         n_rows=counted.n_samples,
         x_min=low,

@@ -73,7 +73,7 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
     plain = (nw.Boolean,)
     types = list(frame.data.schema.values())
     # Numbers, but not to those who make an array of a whole frame.
-    if any(isinstance(t, nw.Duration | nw.Decimal) for t in types):
+    if any(isinstance(t, nw.Duration | nw.Decimal | nw.Int128 | nw.UInt128) for t in types):
         return True
     objects = (frame.column(j) for j, t in enumerate(types) if isinstance(t, nw.Object))
     if any(_holds_durations(np.asarray(column, dtype=object)) for column in objects):
