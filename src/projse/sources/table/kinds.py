@@ -65,11 +65,10 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
         return True
     if isinstance(frame.data, np.ndarray):
         kind = frame.data.dtype.kind
-        if kind == "O" and _holds_durations(frame.data.ravel()):
-            return True
-        return kind == "m" or (
-            kind in "OUSTM" and any(k != "number" for k in kinds_of(frame, None))
-        )
+        if kind == "m" or kind not in "OUSTM":
+            return kind == "m"
+        others = any(k != "number" for k in kinds_of(frame, None))
+        return others or (kind == "O" and _holds_durations(frame.data.ravel()))
     plain = (nw.Boolean,)
     types = list(frame.data.schema.values())
     # Numbers, but not to those who make an array of a whole frame.
