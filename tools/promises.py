@@ -175,22 +175,23 @@ class _Outcomes:
 
 
 def run(kind: str, *options: str) -> bool:
-    """Run tests of a kind here, and save how they ended; tell whether all is well."""
+    """Run tests of a kind here, and save how they ended; tell whether all is well.
+
+    With ``--lf``, an option of pytest, those that failed are tried again, and the outcomes of the
+    others are kept.
+    """
     import pytest
 
     outcomes = _Outcomes()
     pytest.main(["-q", "-m", KINDS[kind], *options, str(ROOT / "tests")], plugins=[outcomes])
     python, versions = platform.python_version(), {name: version(name) for name in NAMED}
-    found = {
-        "kind": kind,
-        "python": python,
-        "versions": versions,
-        "outcomes": outcomes.found,
-    }
+    path = RAN / f"{kind}-{python}-numpy-{versions['numpy']}.json"
+    before = _read(path).get("outcomes", {}) if "--lf" in options else {}
+    counts = Counter({**before, "failed": 0}) + Counter(outcomes.found)
+    found = {"kind": kind, "python": python, "versions": versions, "outcomes": dict(counts)}
     RAN.mkdir(exist_ok=True)
-    name = f"{kind}-{python}-numpy-{versions['numpy']}.json"
-    (RAN / name).write_text(json.dumps(found, indent=1) + "\n")
-    return not outcomes.found.get("failed")
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    return not counts["failed"]
 
 
 if __name__ == "__main__":
