@@ -1,6 +1,8 @@
 """Make the counts of docs/promises.md from saved files only.
 
     python tools/promises.py collect    # asks pytest how many tests there are
+    python tools/promises.py run plain  # runs the plain tests, and saves what passed on this Python
+    python tools/promises.py run fault  # the same of all tests that inject a fault
     python tools/promises.py page       # writes the table of docs/promises.md
 
 What is not there yet is left out: a row without a file behind it cannot be made.
@@ -9,14 +11,24 @@ What is not there yet is left out: a row without a file behind it cannot be made
 from __future__ import annotations
 
 import json
+import platform
 import sys
+from collections import Counter
 from collections.abc import Iterator
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "promises.md"
 COLLECTED = Path(__file__).with_suffix(".json")
+RAN = Path(__file__).parent / "ran"
+KINDS = {"plain": "not slow", "fault": "fault"}
+"""Runs of tests whose outcomes are saved, and the markers that draw them."""
+
+NAMED = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "dask", "pyspark")
+"""Packages whose versions a run names."""
+
 START, END = "<!-- counts: made by tools/promises.py page -->", "<!-- end of counts -->"
 
 
@@ -32,6 +44,9 @@ class Row(NamedTuple):
 def rows(root: Path = ROOT) -> Iterator[Row]:
     """Yield what was tried, from the files under ``root``."""
     yield from _tests(_read(root / "tools" / "promises.json"))
+    ran = [json.loads(p.read_text()) for p in (root / "tools" / "ran").glob("*.json")]
+    for found in sorted(ran, key=_order):
+        yield _ran(found)
     yield from _branches(_read(root / "tools" / "branches.json"))
     yield from _mutants(root / "tools" / "mutants")
     for folder in (root / "tools" / "fuzz", root / "benchmarks" / "soak"):
@@ -55,9 +70,23 @@ def _tests(found: dict[str, Any]) -> Iterator[Row]:
     slow = found["all"] - found["fast"]
     said = f"{_number(found['fast'])} in the plain run, {_number(slow)} slow ones"
     yield Row("tests, with one seed", _number(found["all"]), said, 'pytest -m ""')
-    if found["fault"]:
-        said = "nothing saved is lost, no row counts twice, the message says what to do"
-        yield Row("tests that inject a fault", _number(found["fault"]), said, "pytest -m fault")
+
+
+def _ran(found: dict[str, Any]) -> Row:
+    outcomes, python = found["outcomes"], found["python"]
+    said = [f"{_number(outcomes.get(key, 0))} {key}" for key in ("passed", "failed", "skipped")]
+    if found["kind"] == "fault":
+        what = f"tests that inject a fault, run on Python {python}"
+    else:
+        versions = ", ".join(f"{name} {found['versions'][name]}" for name in NAMED[:4])
+        what = f"plain tests run on Python {python} with {versions}"
+    command = f"python tools/promises.py run {found['kind']}"
+    return Row(what, _number(sum(outcomes.values())), ", ".join(said), command)
+
+
+def _order(found: dict[str, Any]) -> tuple[Any, ...]:
+    numbers = (found["python"], found["versions"]["numpy"])
+    return (found["kind"] != "plain", *(tuple(map(int, v.split("."))) for v in numbers))
 
 
 def _branches(found: dict[str, Any]) -> Iterator[Row]:
@@ -128,8 +157,47 @@ def collect() -> dict[str, int]:
     return counts.found
 
 
+class _Outcomes:
+    """Counts how tests ended, by the worst of their three phases."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, str] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        worst = ("passed", "skipped", "failed")
+        self._of[report.nodeid] = max(
+            self._of.get(report.nodeid, "passed"), report.outcome, key=worst.index
+        )
+
+    @property
+    def found(self) -> dict[str, int]:
+        return dict(sorted(Counter(self._of.values()).items()))
+
+
+def run(kind: str, *options: str) -> bool:
+    """Run tests of a kind here, and save how they ended; tell whether all is well.
+
+    With ``--lf``, an option of pytest, those that failed are tried again, and the outcomes of the
+    others are kept.
+    """
+    import pytest
+
+    outcomes = _Outcomes()
+    pytest.main(["-q", "-m", KINDS[kind], *options, str(ROOT / "tests")], plugins=[outcomes])
+    python, versions = platform.python_version(), {name: version(name) for name in NAMED}
+    path = RAN / f"{kind}-{python}-numpy-{versions['numpy']}.json"
+    before = _read(path).get("outcomes", {}) if "--lf" in options else {}
+    counts = Counter({**before, "failed": 0}) + Counter(outcomes.found)
+    found = {"kind": kind, "python": python, "versions": versions, "outcomes": dict(counts)}
+    RAN.mkdir(exist_ok=True)
+    path.write_text(json.dumps(found, indent=1) + "\n")
+    return not counts["failed"]
+
+
 if __name__ == "__main__":
     match sys.argv[1:]:
+        case ["run", ("plain" | "fault") as kind, *options]:
+            raise SystemExit(0 if run(kind, *options) else 1)
         case ["collect"]:
             COLLECTED.write_text(json.dumps(collect(), indent=1) + "\n")
         case ["page"]:

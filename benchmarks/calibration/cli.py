@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from knockoffs import store
+from machine import commit
 
 from calibration.measures import MEASURES, figures
 
@@ -63,6 +64,8 @@ def fill(folder: Path, name: str, setting: str, share: float) -> None:
     wanted, start = int(MEASURES[name].sets * share), time.perf_counter()
     if len(result["found"]) >= wanted:
         return
+    made_by = commit("src", "benchmarks/calibration/*.py", digits=9) or "no commit"
+    result["commits"] = sorted({*result.get("commits", []), made_by})
     while (done := len(result["found"])) < wanted:
         for number in range(done, min(done + A_SAVE, wanted)):
             found = figures(name, setting, number)

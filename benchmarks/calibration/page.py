@@ -68,8 +68,15 @@ def tables(results: list[dict[str, Any]]) -> str:
             [*head, "first", "after the real ones"],
             [_permutation(*item) for item in found["permutation"].items()],
         ),
+        _made_by(results),
     ]
     return "\n\n".join(parts)
+
+
+def _made_by(results: list[dict[str, Any]]) -> str:
+    """Say which code the figures are of."""
+    commits = sorted({name for result in results for name in result.get("commits", ["unknown"])})
+    return f"Made by `python benchmarks/calibration run` at commit {', '.join(commits)}."
 
 
 def _start(setting: str, n: int) -> list[Any]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +17,7 @@ from sklearn.model_selection import GroupKFold
 from variants import slow
 
 from projse import ProjSe, ProjSeCV
+from projse.sources.table.encoder import TableEncoder
 
 N = 200
 
@@ -171,3 +174,90 @@ def test_rows_that_are_dropped_leave_their_groups_behind(seed: int) -> None:
     np.testing.assert_allclose(
         found.cv_results_["mean_test_score"], want.cv_results_["mean_test_score"]
     )
+
+
+def test_durations_as_objects_are_seconds_wherever_the_first_gap_is(seed: int) -> None:
+    hours = np.random.default_rng(seed).integers(0, 1000, N)
+    frame, y = table(seed)[["a", "b"]], table(seed)["y"]
+    want = ProjSe(3).fit(frame.assign(odd=3600.0 * hours), y)
+    spans = [timedelta(hours=int(h)) for h in hours]
+    for values in (spans, [np.timedelta64(span) for span in spans]):
+        given = frame.astype(object).assign(odd=pd.Series(values, dtype=object))
+        for X in (given, given.to_numpy()):
+            found = ProjSe(3).fit(X, y)
+            assert_same(found, want)
+            assert found.transform(X).shape == (N, 3)
+        given.loc[0, "odd"] = None
+        seconds = np.where(np.arange(N) == 0, np.nan, 3600.0 * hours)
+        filled = ProjSe(3, missing="mean").fit(frame.assign(odd=seconds), y)
+        for X in (given, given.to_numpy()):
+            assert_same(ProjSe(3, missing="mean").fit(X, y), filled)
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table])
+def test_booleans_with_gaps_are_refused_and_may_be_dropped(seed: int, make: Any) -> None:
+    rng = np.random.default_rng(seed)
+    columns = {name: rng.integers(0, 2, N).astype(bool).tolist() for name in "abc"}
+    whole = make(columns)
+    y = np.array(columns["b"]) + rng.normal(size=N)
+    columns["a"][3] = columns["a"][7] = columns["c"][5] = None
+    X = make(columns)
+    with pytest.raises(ValueError, match=r"contains NaN or other gaps, in columns 'a' \(2\), 'c'"):
+        ProjSe(2).fit(X, y)
+    weight = np.ones(N)
+    weight[[3, 5, 7]] = 0.0
+    assert_same(ProjSe(2).fit(X, y, weight), ProjSe(2).fit(whole, y, weight))
+    kept = np.flatnonzero(weight)
+    assert_same(
+        ProjSe(2, missing="drop").fit(X, y),
+        ProjSe(2).fit(pd.DataFrame(columns).iloc[kept], y[kept]),
+    )
+
+
+@pytest.mark.skipif(not hasattr(pl, "Int128"), reason="this Polars has no such numbers")
+def test_whole_numbers_of_128_bits_are_numbers_or_categories(seed: int) -> None:
+    code = np.random.default_rng(seed).integers(0, 3, N)
+    frame, y = table(seed)[["a", "b"]], table(seed)["y"] + (code == 1)
+    big = pl.Series([int(c) - 10**30 for c in code], dtype=pl.Int128)
+    given = pl.from_pandas(frame).with_columns(code=big)
+    found = ProjSe(3, categorical_features=["code"]).fit(given, y)
+    want = ProjSe(3, categorical_features=["code"]).fit(frame.assign(code=code), y)
+    assert_same(found, want)
+    thirds = pl.Series([int(c) * 10**30 for c in code], dtype=pl.Int128)
+    found = ProjSe(3).fit(given.with_columns(code=thirds), y)
+    assert_same(found, ProjSe(3).fit(frame.assign(code=1e30 * code), y))
+
+
+@pytest.mark.parametrize("missing", ["drop", "mean"])
+@pytest.mark.parametrize("value", [[], [1.0, 2.0]])
+def test_lists_in_a_later_batch_are_refused_in_words(missing: str, value: list[float]) -> None:
+    encoder = TableEncoder.look(np.empty((0, 2), dtype=object), missing=missing)
+    batch = np.empty((1, 2), dtype=object)
+    batch[0, 0], batch[0, 1] = 1.0, value
+    for read in (encoder.gaps, encoder.encode):
+        with pytest.raises(ValueError, match=r"Column 1 of X.*holds other values \(list\)"):
+            read(batch)
+
+
+def test_objects_of_polars_may_be_categories(seed: int) -> None:
+    frame = table(seed)[["a", "b"]]
+    code = np.random.default_rng(seed).integers(0, 3, N)
+    kinds = pl.Series([complex(0, c) if c else None for c in code], dtype=pl.Object)
+    given = pl.from_pandas(frame).with_columns(kind=kinds)
+    encoder = TableEncoder.look(given[:0], categorical_features=["kind"], missing="indicator")
+    rows, variables = encoder.encode(given)
+    assert [c.key for c in variables.columns if c.variable == 2 and c.kind == "level"] == [
+        "1j",
+        "2j",
+    ]
+    gap = [j for j, c in enumerate(variables.columns) if c.kind == "gap"]
+    np.testing.assert_array_equal(np.asarray(rows[:, gap]).ravel(), code == 0)
+
+
+@pytest.mark.parametrize("basis", ["linear", "spline"])
+def test_gaps_among_values_that_overflow_are_said_to_overflow(basis: str) -> None:
+    X = np.array([[1e308, -1e308] * 4 + [-1e308, np.nan], range(10)]).T
+    encoder = TableEncoder.look(X, missing="mean")
+    assert np.isfinite(encoder.encode(X)[0]).all()
+    with pytest.raises(ValueError, match="so large that their squares overflow"):
+        ProjSe(1, missing="mean", basis=basis).fit(X, np.arange(10.0))

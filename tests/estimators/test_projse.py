@@ -44,6 +44,8 @@ needs_callbacks = pytest.mark.skipif(not AT_LEAST_1_9, reason="sklearn.callback 
     ]
 )
 def test_scikit_learn(estimator, check):
+    if sklearn.__version__.startswith("1.7.") and "positive_only" in str(check):
+        pytest.skip("it subtracts a mean from the whole numbers that it makes for categories")
     try:
         check(estimator)
     except SkipTest as reason:

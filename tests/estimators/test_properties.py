@@ -191,7 +191,7 @@ def test_scores_are_shares_and_fall_within_a_round(
     picked = (X - X.mean(axis=0) * center)[:, got.selected_]
     assert (np.abs(picked).max(axis=0) > 1e-9).all()
     if kernel["kernel"] == "linear" and exhausted != "restart":
-        assert np.linalg.matrix_rank(picked) == picked.shape[1]
+        assert picked.shape[1] == 0 or np.linalg.matrix_rank(picked) == picked.shape[1]
 
 
 @some

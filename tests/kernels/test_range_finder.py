@@ -241,6 +241,8 @@ def test_which_fits_are_sketched():
     assert sketched_directions(100, many, linear=False) is None
     assert sketched_directions(100, many, linear=True, solver="gram") is None
     assert sketched_directions(100, many, linear=True, dimension=50) is None
+    assert sketched_directions("auto", 100, linear=True, solver="sketch") == 100
+    assert sketched_directions("auto", many, linear=True, solver="sketch") == 266
     assert settled_rank("auto", MANY_OUTPUTS) is None
     assert settled_rank("auto", many) == 256
     assert settled_rank(7, many) == 7
@@ -299,6 +301,19 @@ def test_more_outputs_than_any_matrix_holds(seed):
         assert {*found.selected_} < {*range(4)}
     with pytest.raises(ValueError, match="y has 40000 columns"):
         ProjSe(3, rank=0.5).fit(X, Y)
+
+
+def test_more_directions_than_outputs_are_refused():
+    X, Y = draw_outputs(np.random.default_rng(6), "decaying")
+    with pytest.raises(ValueError, match=f"y has 5 columns, and {6} directions"):
+        find_range(pass_over(make_rows(X, Y[:, :5], None)), 6, center=True)
+
+
+def test_rows_that_change_between_passes_are_refused():
+    X, Y = draw_outputs(np.random.default_rng(7), "decaying")
+    passes = iter([pass_over(make_rows(X, Y, None)), pass_over(make_rows(X[1:], Y[1:], None))])
+    with pytest.raises(ValueError, match="The rows changed between two passes"):
+        find_range(lambda through: next(passes)(through), 5, center=True)
 
 
 def test_a_gap_in_many_outputs_is_named_as_one_of_y():

@@ -11,6 +11,7 @@ from oracle import (
     literal,
 )
 
+from projse import ProjSe
 from projse.projectors import select_by_projectors
 
 
@@ -41,3 +42,14 @@ def test_ridge_and_rank_are_the_same_by_gram_and_by_rows(seed, variant, solver):
         got = by_fit(X, Y, solver=solver, **variant)
         agreement.check(got, want, family)
     agreement.assert_mostly_full(0.7)
+
+
+@pytest.mark.parametrize("change", ["rbf", "center_kernel", "covariates"])
+def test_the_qr_route_is_refused_where_there_is_none(change):
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 3))
+    parameters = {"rbf": {"kernel": "rbf"}, "center_kernel": {"center_kernel": True}}
+    Z = X[:, :1] + 1.0 if change == "covariates" else None
+    selector = ProjSe(2, solver="qr", **parameters.get(change, {}))
+    with pytest.raises(ValueError, match="solver='qr' needs the linear kernel"):
+        selector.fit(X, Y, covariates=Z)

@@ -21,9 +21,15 @@ from projse.moments.in_memory import moments_of
 from projse.moments.sparse_products import centred_yx
 from projse.moments.views import restricted, swapped
 from projse.sources.rows import Rows
+from projse.sources.table.encoder import TableEncoder
+from projse.sources.table.encoding import TableEncoding
+from projse.sources.table.plan import ColumnPlan
 from projse.sources.variables import KINDS, MAX_LEVELS, Column, Variables
 
 NAMES = ("age", "city", "weight")
+PLAN = TableEncoding(
+    TableEncoder(NAMES, (ColumnPlan("number"), ColumnPlan("category"), ColumnPlan("number")))
+).to_dict()
 ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_min", "x_max", "y_min", "y_max")
 
 
@@ -65,7 +71,7 @@ def moments_of_table(frame, y, weight, *, rng=None, sparse=False, **options):
         X, x_variables = X[:, order], x_variables.restricted(order)
     if sparse:
         X, Y = sp.csr_array(X), sp.csr_array(Y)
-    rows = Rows(X, Y, weight, x_variables=x_variables, y_variables=y_variables, encoding={"v": 1})
+    rows = Rows(X, Y, weight, x_variables=x_variables, y_variables=y_variables, encoding=PLAN)
     return moments_of(rows, with_xx=options.pop("with_xx", True), **options)
 
 
@@ -326,6 +332,13 @@ HOSTILE = {
     "y without y": ({"y_variables": {"names": ["id"], "columns": [A, B]}}, "y_mean is not"),
     "plan no mapping": ({"encoding": [1]}, "not a dict"),
     "plan with NaN": ({"encoding": {"fill": float("nan")}}, "NaN"),
+    "plan of nothing": ({"encoding": {}}, "a plan for x"),
+    "plan without columns": ({"encoding": {"x": {}}}, "a plan of columns has"),
+    "plan without a kind": ({"encoding": {"x": PLAN["x"] | {"plans": [{}] * 3}}}, "'kind'"),
+    "plan of no columns": (
+        {"encoding": {"x": PLAN["x"] | {"names": [], "plans": []}}},
+        "0 plans for",
+    ),
     "plan too deep": ({"encoding": deep(200)}, "nested deeper"),
 }
 

@@ -64,6 +64,7 @@ def test_a_run_goes_on_and_its_tables_have_every_measure(tmp_path, capsys):
     main(["tables", "--output", str(tmp_path)])
     text = capsys.readouterr().out
     assert text.count("| five outputs") >= len(MEASURES)
+    assert "at commit " in text
 
 
 def test_the_page_is_made_of_the_files():

@@ -8,6 +8,7 @@ import re
 import runpy
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -39,7 +40,38 @@ def test_rows_come_from_files_and_are_left_out_without(tmp_path):
     text = PROMISES["table"](tmp_path)
     assert "| inputs of x | 12\u202f345 | fine | `python x` |" in text
     assert "20 in the plain run, 10 slow ones" in text
-    assert "`pytest -m fault`" in text
+
+
+def test_runs_are_told_by_their_saved_outcomes(tmp_path):
+    ran = tmp_path / "tools" / "ran"
+    ran.mkdir(parents=True)
+    versions = dict.fromkeys(PROMISES["NAMED"], "2.10.0")
+    for kind, python, outcomes in (
+        ("fault", "3.11.7", {"passed": 8}),
+        ("plain", "3.13.0", {"passed": 1200, "failed": 1}),
+        ("plain", "3.9.0", {"passed": 5, "skipped": 2}),
+    ):
+        saved = {"kind": kind, "python": python, "versions": versions, "outcomes": outcomes}
+        (ran / f"{kind}-{python}.json").write_text(json.dumps(saved))
+    shown = [(row.number, row.outcome) for row in PROMISES["rows"](tmp_path)]
+    assert shown == [
+        ("7", "5 passed, 0 failed, 2 skipped"),
+        ("1\u202f201", "1\u202f200 passed, 1 failed, 0 skipped"),
+        ("8", "8 passed, 0 failed, 0 skipped"),
+    ]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tools" / "ran").glob("*.json")), ids=str)
+def test_saved_runs_have_no_failure(path):
+    assert set(json.loads(path.read_text())["outcomes"]) <= {"passed", "skipped"}
+
+
+def test_a_test_counts_once_by_its_worst_phase():
+    outcomes = PROMISES["_Outcomes"]()
+    phases = [("a", "passed"), ("a", "failed"), ("a", "passed"), ("b", "passed"), ("c", "skipped")]
+    for nodeid, outcome in phases:
+        outcomes.pytest_runtest_logreport(SimpleNamespace(nodeid=nodeid, outcome=outcome))
+    assert outcomes.found == {"failed": 1, "passed": 1, "skipped": 1}
 
 
 def test_shares_are_of_lines_and_branches_and_held_to_their_bounds():

@@ -36,7 +36,7 @@ def test_every_type_of_number_is_read(seed):
         "half": pa.array(numbers[:, 0], pa.float16()),
         "float": pa.array(numbers[:, 1].astype(np.float32)),
         "run": pa.RunEndEncodedArray.from_arrays(
-            pa.array([100, 300], pa.int32()), pa.array([1.5, -2.0])
+            [100, 300], pa.array([1.5, -2.0]), pa.run_end_encoded(pa.int32(), pa.float64())
         ),
         "y": pa.array(numbers[:, 2].astype(np.float64)),
     }
@@ -96,7 +96,9 @@ def test_columns_of_the_same_name_are_refused(tmp_path):
 
 LABELS = {
     "text": lambda codes: pa.array(np.array(["ä", "bb", "c"])[codes]),
-    "large text": lambda codes: pa.array(np.array(["ä", "bb", "c"])[codes], pa.large_string()),
+    "large text": lambda codes: pa.array(
+        np.array(["ä", "bb", "c"])[codes].tolist(), pa.large_string()
+    ),
     "dictionary": lambda codes: pa.array(np.array(["ä", "bb", "c"])[codes]).dictionary_encode(),
     "int": lambda codes: pa.array(codes * 10 - 5),
     "bool": lambda codes: pa.array(codes == 1),

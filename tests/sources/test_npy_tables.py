@@ -33,3 +33,14 @@ def test_a_matrix_after_a_table_is_refused_as_well(seed, tmp_path):
     assert moments_from(files, targets=["2"]).n_samples == 60
     with pytest.raises(SourceError, match=r"b\.npy is a matrix of numbers"):
         moments_from(files, targets=["2"], basis="spline")
+
+
+@pytest.mark.parametrize("header", [b"{'descr': (", b"{" * 90, b"'''", b"\xff", b"", b"{1: 2}"])
+def test_headers_that_cannot_be_parsed_are_refused_in_words(tmp_path, header):
+    content = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
+    (tmp_path / "a.npy").write_bytes(content)
+    np.save(tmp_path / "b.npy", np.ones((3, 1)))
+    with pytest.raises(SourceError, match=r"a\.npy cannot be read: .*restore it"):
+        moments_from(tmp_path / "a.npy", targets=[0])
+    with pytest.raises(SourceError, match=r"a\.npy cannot be read: .*restore it"):
+        moments_from((tmp_path / "b.npy", tmp_path / "a.npy"))

@@ -6,7 +6,6 @@ import argparse
 import importlib
 import importlib.util
 import json
-import shutil
 import signal
 import subprocess
 import sys
@@ -43,20 +42,25 @@ def main(arguments: list[str] | None = None) -> int:
     options.output.mkdir(parents=True, exist_ok=True)
     found = 0
     for name in options.only:
-        result = fuzz(name, options.work / name, options.seconds, options.seed)
-        text = json.dumps(result, indent=1) + "\n"
-        (options.output / f"{name}.json").write_text(text, encoding="utf-8")
+        path = options.output / f"{name}.json"
+        before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        seed = options.seed + before.get("runs", 0)
+        result = added(before, fuzz(name, options.work / name, options.seconds, seed), name)
+        path.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         print(f"{name}: {result['count']:,} inputs, {result['outcome']}", file=sys.stderr)
         found += len(result["defects"])
     return 1 if found else 0
 
 
 def fuzz(name: str, folder: Path, seconds: float, seed: int) -> dict[str, Any]:
-    """Fuzz a target for so long, in processes one after the other where an input ends one."""
+    """Fuzz a target for so long, in processes one after the other where an input ends one.
+
+    The corpus of earlier runs is gone on from, and what failed in them is tried again.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for leftover in ("counts.json", "current"):
         (folder / leftover).unlink(missing_ok=True)
-    shutil.rmtree(folder / "crashes", ignore_errors=True)
+    _try_again(folder)
     totals: Counter[str] = Counter()
     defects: set[str] = set()
     left = seconds
@@ -76,7 +80,7 @@ def fuzz(name: str, folder: Path, seconds: float, seed: int) -> dict[str, Any]:
             counts = _read(folder / "counts.json")
             defects.update(counts.pop("defects", []))
             totals.update(counts)
-            left -= max(counts.get("seconds", 0), time.monotonic() - started, 1)
+            left -= max(counts.get("seconds", 0), 1 if counts else time.monotonic() - started)
             if ended != 0:
                 defects.add(_ended(ended))
                 _set_aside(folder, len(defects))
@@ -84,18 +88,42 @@ def fuzz(name: str, folder: Path, seconds: float, seed: int) -> dict[str, Any]:
                 if not counts:
                     break
     spent = totals.pop("seconds", 0)
+    return {"tried": dict(totals), "seconds": spent, "defects": sorted(defects)}
+
+
+def added(before: dict[str, Any], run: dict[str, Any], name: str) -> dict[str, Any]:
+    """Add a run to the result of those before it; open defects are those of the last."""
+    tried = Counter(before.get("tried", {})) + Counter(run["tried"])
+    found = sorted({*before.get("found", []), *run["defects"]})
+    seconds = before.get("seconds", 0) + run["seconds"]
+    told = f"{len(found)} defects"
+    if found:
+        told += f" found, of which {len(found) - len(run['defects'])} are mended"
     return {
         "what": f"inputs of the fuzz target {name!r}",
-        "count": totals.total(),
-        "seconds": round(spent, 1),
+        "count": tried.total(),
+        "tried": dict(tried),
+        "seconds": round(seconds, 1),
+        "runs": before.get("runs", 0) + 1,
         "outcome": (
-            f"{totals['succeeded']:,} succeeded, {totals['own error']:,} ended in our own error, "
-            f"{len(defects)} defects"
+            f"{tried['succeeded']:,} succeeded, {tried['own error']:,} ended in our own error, "
+            f"{told}; {seconds / 60:.0f} minutes of the processor"
         ),
-        "command": f"python tools/fuzz run --only {name} --seconds {seconds:g}",
+        "command": f"python tools/fuzz run --only {name}",
         "engine": "atheris" if importlib.util.find_spec("atheris") else "blind mutations",
-        "defects": sorted(defects),
+        "defects": run["defects"],
+        "found": found,
     }
+
+
+def _try_again(folder: Path) -> None:
+    """Hand what failed in the run before to the next one."""
+    for path in (folder / "crashes").glob("*"):
+        if path.suffix == ".txt":
+            path.unlink()
+        else:
+            (folder / "again").mkdir(exist_ok=True)
+            path.replace(folder / "again" / path.name)
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Which errors are our own: of our types, or raised by a line of ours in words of ours."""
+"""Which errors are our own: of our types, or raised by a statement of ours in words of ours."""
 
 from __future__ import annotations
 
+import dis
 import traceback
 from pathlib import Path
 from types import TracebackType
@@ -33,14 +34,23 @@ def is_own(error: BaseException) -> bool:
     # UnicodeError and the like are ValueErrors that nobody here words.
     if type(error).__module__ != "builtins" or isinstance(error, UnicodeError):
         return False
-    file = innermost(error.__traceback__)
+    trace = innermost(error.__traceback__)
+    if trace is None or not _is_raise(trace):
+        return False
+    file = trace.tb_frame.f_code.co_filename
     return file.startswith(PACKAGE) or file.endswith(CHECKS)
 
 
-def innermost(trace: TracebackType | None) -> str:
-    """Return the file that raised."""
-    frames = traceback.extract_tb(trace)
-    return frames[-1].filename if frames else ""
+def innermost(trace: TracebackType | None) -> TracebackType | None:
+    """Return the frame that raised."""
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace
+
+
+def _is_raise(trace: TracebackType) -> bool:
+    """Tell whether a ``raise`` stands there, and not a call of compiled code that failed."""
+    return trace.tb_frame.f_code.co_code[trace.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def signature(error: BaseException) -> str:

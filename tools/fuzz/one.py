@@ -116,6 +116,10 @@ def fuzz(name: str, folder: Path, seconds: float, seed: int) -> None:
     for data in inputs:
         (corpus / hashlib.sha256(data).hexdigest()[:16]).write_bytes(data)
         trial(data)
+    for path in sorted(folder.glob("again/*")):
+        data = path.read_bytes()
+        path.unlink()  # it is kept anew if it fails
+        trial(data)
     if atheris is None:
         rng = random.Random(seed)  # nosec B311
         from fuzz.mutations import mutated

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.moments.counts import rows_that_count
+from projse.moments.sparse_products import block_diagonal
 from projse.sources.table.encoder import MAX_LEVELS, TableEncoder
 from projse.sources.table.plan import PERIODS, ColumnPlan
 from projse.sources.variables import Variables
@@ -66,10 +67,12 @@ def bases_of_rows(rows: Rows, min_frequency: int = MIN_FREQUENCY) -> dict[int, A
         trend = counted.X[:, [j]]
         trend = trend.toarray() if sp.issparse(trend) else trend
         low[j], high[j] = trend.min(), trend.max()
+    with np.errstate(over="ignore", invalid="ignore"):  # the sums of squares will tell
+        mean = np.asarray(w @ counted.X).ravel() / w.sum()
     return bases_of(
         rows.x_variables,
         encoder.plans,
-        np.asarray(w @ counted.X).ravel() / w.sum(),
+        mean,
         sum_weights=float(w.sum()),
         n_rows=counted.n_samples,
         x_min=low,
@@ -254,5 +257,5 @@ def combined(
         blocks.append(basis)
         places.append(own)
     order = np.concatenate(places)
-    mapped = raw[:, order] @ sp.block_diag(blocks, format="csr")
+    mapped = raw[:, order] @ block_diagonal(blocks)
     return sp.csr_array(mapped) if sp.issparse(mapped) else np.asarray(mapped), tuple(names)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.kernels.combination import MIN_FREQUENCY, bases_of_moments, bases_of_rows
-from projse.moments.sparse_products import centred_yx
+from projse.moments.sparse_products import block_diagonal, centred_yx
 from projse.moments.views import restricted
 from projse.sources.variables import Variables
 
@@ -105,4 +105,4 @@ def _map(variables: Variables, bases: Mapping[int, Array]) -> tuple[Any, Array]:
     sizes = np.bincount(variables.of_column, minlength=variables.n)
     blocks = [bases.get(v, np.eye(size)) for v, size in enumerate(sizes)]
     column = np.repeat(np.arange(variables.n), [block.shape[1] for block in blocks])
-    return sp.block_diag(blocks, format="csc"), column
+    return block_diagonal(blocks), column

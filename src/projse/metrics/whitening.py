@@ -41,8 +41,10 @@ def ordered_whitening(C: Array, *, tol: float) -> Array:
     live = np.flatnonzero(norms)
     unit = 1 / norms[live]
     K = C[np.ix_(live, live)] * unit[:, None] * unit
-    whitening = _cholesky(K, tol)
     T = np.zeros_like(C, dtype=np.float64)
+    if not len(K):  # of which older SciPy has no Cholesky factor
+        return T
+    whitening = _cholesky(K, tol)
     T[np.ix_(live, live)] = (_gram_schmidt(K, tol) if whitening is None else whitening) * unit
     return T
 

@@ -169,10 +169,22 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
             **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
         )
         check_moments(moments)
+        _check_plan(moments)
     # Whatever goes wrong in a file that someone crafted, it is the file that is wrong.
     except Exception as error:
         raise MomentsFileError(f"{path} cannot be read as moments: {error}") from error
     return moments
+
+
+def _check_plan(moments: Moments) -> None:
+    """Refuse a plan of encoding that is none, or is one of fewer columns."""
+    if moments.encoding is None:
+        return
+    from projse.sources.table.encoding import TableEncoding
+
+    n = len(TableEncoding.from_dict(moments.encoding).x.plans)
+    if moments.x_variables is not None and n < moments.x_variables.n:
+        raise ValueError(f"encoding has {n} plans for {moments.x_variables.n} variables")
 
 
 def _header(text: bytes) -> dict[str, Any]:

@@ -8,7 +8,7 @@ nearly full of large values; those take less memory as dense columns anyway, and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,6 +27,12 @@ BATCH_ELEMENTS = 1 << 20
 
 WIDE_BATCH_ELEMENTS = 1 << 23
 """The same where sums over a batch would be longer than what is added to them."""
+
+
+def block_diagonal(blocks: Iterable[Array]) -> sp.csc_array:
+    """Put dense blocks, of any shape, one after the other along a diagonal."""
+    # The first, which is empty, says that arrays come out: SciPy is leaving its matrices.
+    return sp.csc_array(sp.block_diag([sp.coo_array((0, 0)), *blocks]))
 
 
 def weighted_mean(A: sp.csr_array, weight: Array | None, total: float) -> Array:

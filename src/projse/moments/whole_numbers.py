@@ -15,6 +15,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from projse.moments.sparse_products import block_diagonal
 from projse.sources.encode_targets import are_classes, is_categorical, warn_if_close
 
 if TYPE_CHECKING:
@@ -65,8 +66,7 @@ def as_number(moments: Moments, name: str | None) -> Moments:
     # The indicators add up to 1, so that a shift changes no centred product, and saves digits.
     shifted = scipy.linalg.block_diag((values - mean)[None, :], beside)
     if sp.issparse(moments.yx):  # sums that are not centred
-        plain = sp.block_diag([values[None, :], beside], format="csr")
-        yx: Any = sp.csc_array(plain @ moments.yx)
+        yx: Any = sp.csc_array(block_diagonal([values[None, :], beside]) @ moments.yx)
     else:
         yx = shifted @ moments.yx
     names = moments.target_names

@@ -80,13 +80,7 @@ class NpyPart(Part):
         )
 
     def _matrix(self) -> Array:
-        try:
-            matrix: Array = np.load(self.file.path, mmap_mode="r", allow_pickle=False)
-        except (OSError, ValueError, EOFError) as error:
-            raise SourceError(
-                f"{self.label} cannot be read: {str(error).splitlines()[0]}. It may be cut short "
-                "or no .npy file: restore it or remove it."
-            ) from error
+        matrix = memory_map(self.file.path, self.label)
         if matrix.ndim == 1:
             matrix = matrix[:, None]
         if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
@@ -95,6 +89,19 @@ class NpyPart(Part):
                 "source needs a matrix of numbers, one row a sample."
             )
         return matrix
+
+
+def memory_map(path: Any, label: str) -> Array:
+    """Open an .npy file as a memory map."""
+    try:
+        opened: Array = np.load(path, mmap_mode="r", allow_pickle=False)
+    except Exception as error:  # headers are Python's text to numpy: its parser raises anything
+        said = (str(error).splitlines() or [type(error).__name__])[0]
+        raise SourceError(
+            f"{label} cannot be read: {said}. It may be cut short or no .npy file: restore it or "
+            "remove it."
+        ) from error
+    return opened
 
 
 class ArraysPart(Part):

@@ -183,7 +183,7 @@ def understood(batch: Any) -> Any:
                 array = array.cast(pa.float32())
             elif t.is_decimal(array.type):
                 array = array.cast(pa.float64())
-            elif getattr(t, "is_string_view", t.is_null)(array.type):
+            elif hasattr(t, "is_string_view") and t.is_string_view(array.type):  # Arrow 16
                 array = array.cast(pa.large_string())
             else:
                 break

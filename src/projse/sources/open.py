@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from projse.exceptions import SourceError
-from projse.sources.array_parts import ArraysPart, IteratorPart, NpyPart
+from projse.sources.array_parts import ArraysPart, IteratorPart, NpyPart, memory_map
 from projse.sources.arrow_file import IpcPart
 from projse.sources.csv import CsvPart
 from projse.sources.dataset_part import FragmentPart
@@ -98,10 +98,7 @@ def _memory_maps(paths: tuple[Any, ...], target_type: str) -> Part:
         raise ValueError(
             f"{len(paths)} .npy files in a tuple; pass (X, Y), (X, Y, weight) or a list."
         )
-    try:
-        arrays = tuple(np.load(path, mmap_mode="r", allow_pickle=False) for path in paths)
-    except (OSError, ValueError) as error:
-        raise SourceError(f"A memory map cannot be opened: {error}") from error
+    arrays = tuple(memory_map(path, os.fspath(path)) for path in paths)
     return ArraysPart(arrays, target_type)
 
 

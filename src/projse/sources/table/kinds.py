@@ -65,16 +65,23 @@ def needs_encoding(frame: Frame, categorical_features: Any = "from_dtype") -> bo
         return True
     if isinstance(frame.data, np.ndarray):
         kind = frame.data.dtype.kind
-        return kind == "m" or (
-            kind in "OUSTM" and any(k != "number" for k in kinds_of(frame, None))
-        )
+        if kind == "m" or kind not in "OUSTM":
+            return kind == "m"
+        others = any(k != "number" for k in kinds_of(frame, None))
+        return others or (kind == "O" and _holds_durations(frame.data.ravel()))
     plain = (nw.Boolean,)
     types = list(frame.data.schema.values())
     # Numbers, but not to those who make an array of a whole frame.
-    if any(isinstance(t, nw.Duration | nw.Decimal) for t in types):
+    if any(isinstance(t, nw.Duration | nw.Decimal | nw.Int128 | nw.UInt128) for t in types):
         return True
-    if not frame.data.implementation.is_pandas_like() and nw.Unknown() in types:
-        return True  # Arrow's and Polars' columns of nothing but gaps become objects
+    objects = (frame.column(j) for j, t in enumerate(types) if isinstance(t, nw.Object))
+    if any(_holds_durations(np.asarray(column, dtype=object)) for column in objects):
+        return True
+    if not frame.data.implementation.is_pandas_like():
+        # Arrow's and Polars' columns of nothing but gaps, and booleans with gaps, become objects.
+        booleans = (frame.column(j) for j, t in enumerate(types) if isinstance(t, nw.Boolean))
+        if nw.Unknown() in types or any(column.null_count() for column in booleans):
+            return True
     return any(not (t.is_numeric() or isinstance(t, plain)) for t in types) and any(
         kind != "number" and not isinstance(t, plain)
         for kind, t in zip(kinds_of(frame, None), types, strict=True)
@@ -177,6 +184,10 @@ def _kind_of_objects(values: Array, frame: Frame, j: int) -> str:
     # Nothing but gaps: a number that is never there.
     kind = next(iter(examples), "number")
     return "category" if kind == "boolean" else kind
+
+
+def _holds_durations(values: Array) -> bool:
+    return any(isinstance(value, timedelta | np.timedelta64) for value in values)
 
 
 def _kind_of_object(value: Any) -> str:

@@ -91,7 +91,8 @@ def _number(values: Array, basis: str, weight: Array | None) -> ColumnPlan:
         return ColumnPlan("number")
     with np.errstate(over="ignore"):
         mean = float(values.mean())
-    fill = mean if np.isfinite(mean) else float(np.median(values))
+    # A median of two in the middle might overflow as well.
+    fill = mean if np.isfinite(mean) else float(np.sort(values)[len(values) // 2])
     knots: tuple[float, ...] = ()
     degree = 3
     if basis == "spline":

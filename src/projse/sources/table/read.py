@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import narwhals as nw
@@ -46,10 +47,17 @@ def _numbers_of_array(column: Array) -> Array:
     if column.dtype.kind in "biuf":
         kept = column.dtype == np.float32
         return column if kept else column.astype(np.float64, copy=False)
-    values = [np.nan if is_missing(v) else v for v in column]
-    if any(hasattr(v, "total_seconds") for v in values[:1]):
-        values = [v.total_seconds() if hasattr(v, "total_seconds") else v for v in values]
-    return np.array(values, dtype=np.float64)
+    made = np.array([np.nan if is_missing(v) else _seconds(v) for v in column], dtype=np.float64)
+    if made.ndim != 1:  # lists, all of one length
+        raise TypeError(type(column[0]).__name__)
+    return made
+
+
+def _seconds(value: Any) -> Any:
+    """Return the seconds of a duration; anything else as it is."""
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    return value / np.timedelta64(1, "s") if isinstance(value, np.timedelta64) else value
 
 
 def levels(column: Any) -> tuple[Array, list[str]]:
@@ -91,8 +99,12 @@ def _factorize(column: Any) -> tuple[Array, list[Any]]:
             return native.cat.codes.to_numpy().astype(np.int64), native.cat.categories.tolist()
         codes, values = native.factorize()
         return np.asarray(codes, dtype=np.int64), values.tolist()
+    if column.dtype == nw.Object:  # of which Polars knows nothing
+        return _factorize_array(np.fromiter(column.to_list(), dtype=object, count=len(column)))
     if column.dtype.is_float():
         column = column.fill_nan(None)
+    elif column.dtype in (nw.Int128, nw.UInt128):
+        column = column.cast(nw.String)  # Polars maps no whole numbers beyond 64 bits
     values = column.drop_nulls().unique().to_list()
     if not values:
         return np.full(len(column), -1), []

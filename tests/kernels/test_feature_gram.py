@@ -1,0 +1,117 @@
+"""Products that are never formed: the same as those of the whole matrix, for every kernel."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from agreement import Agreement
+from numpy.testing import assert_allclose, assert_array_equal
+
+import projse.search.coordinates
+from projse import Moments, ProjSe
+from projse.kernels.elementwise_gram import ElementwiseGram
+from projse.kernels.kept_rows import KeptRows
+from projse.kernels.routes import KernelSpec, from_moments
+from projse.kernels.subspaces import WhitenedGram
+from projse.sources.variables import Column, Variables
+
+SPECS = {
+    "linear": {},
+    "poly": {"kernel": "poly", "degree": 3, "coef0": 1.0},
+    "rbf": {"kernel": "rbf"},
+    "centred": {"kernel": "rbf", "center_kernel": True},
+    "unscaled": {"kernel": "poly", "degree": 2, "scale": False},
+}
+
+
+def callable_kernel(A, B):
+    return (A.T @ B + 1.0) ** 3
+
+
+def drawn(seed):
+    rng = np.random.default_rng([seed, 31])
+    X, Y = rng.normal(size=(40, 9)), rng.normal(size=(40, 4))
+    X[:, :3] += Y[:, :3]
+    X[:, 5], Y[:, 1] = 3.0, 7.0  # constants take no part
+    return X, Y
+
+
+def gram_of(X, Y, **spec):
+    return from_moments(Moments.from_arrays(X, Y, with_xx=True), KernelSpec(**spec))
+
+
+@pytest.mark.parametrize("keep", [0, 1 << 20], ids=["tile by tile", "kept"])
+@pytest.mark.parametrize("kind", SPECS)
+def test_a_combination_of_rows_is_that_of_the_whole_matrix(seed, kind, keep, monkeypatch):
+    monkeypatch.setattr(ElementwiseGram, "KEEP_ELEMENTS", keep)
+    gram = gram_of(*drawn(seed), **SPECS[kind])
+    whole = gram.block(slice(None))
+    assert whole.shape == (3, 9)
+    assert not whole[:, 5].any()
+    w = np.random.default_rng([seed, 32]).normal(size=3)
+    kept = KeptRows(gram, np.array([2, 7]), gram.x_rows(np.array([2, 7])))
+    for _ in range(2):  # what was kept at the first is used by the second
+        assert_allclose(gram.left(w), w @ whole, atol=1e-12)
+        assert_allclose(kept.left(w), w @ whole, atol=1e-12)
+    some = np.array([8, 0, 5])
+    for again in (gram.block(some), kept.block(some)):
+        assert_array_equal(again, whole[:, some])
+        again += 1.0  # a new array: the caller may write to it
+    assert_array_equal(gram.block(some), whole[:, some])
+    assert_allclose(kept.x_rows(np.array([7]), some), gram.x_rows(np.array([7]))[:, some])
+
+
+@pytest.mark.parametrize("form", [{}, {"alpha": 0.0, "redundancy": 0.0, "round_size": None}])
+@pytest.mark.parametrize("kind", [*SPECS, "callable", "groups"])
+def test_picks_of_coordinates_that_are_never_formed(seed, kind, form, monkeypatch):
+    X, Y = drawn(seed)
+    X[:, 5] = np.random.default_rng([seed, 33]).normal(size=len(X))
+    parameters = {
+        **form,
+        **{
+            "callable": {"kernel": callable_kernel},
+            "groups": {"groups": [0, 0, 1, 1, 2, 3, 4, 4, 5]},
+        }.get(kind, SPECS.get(kind, {})),
+    }
+    agreement = Agreement()
+    for y in (Y, Y[:, :1], None):
+        if y is not None and y.shape[1] == 1 and kind == "centred":
+            continue  # one variable, centred over variables, is nothing
+        with monkeypatch.context() as patched:
+            want = ProjSe(4, **parameters).fit(X, y)
+            patched.setattr(projse.search.coordinates, "DENSE_ELEMENTS", 0)
+            patched.setattr(ElementwiseGram, "KEEP_ELEMENTS", 0)
+            agreement.check(ProjSe(4, **parameters).fit(X, y), want, kind)
+    assert agreement.total >= 2
+
+
+def test_products_of_whitened_columns_in_one_view(seed):
+    X, _ = drawn(seed)
+    of = (0, 1, 1, 2, 3, 4, 2, 5, 0)
+    variables = Variables(tuple("abcdef"), tuple(Column(v) for v in of))
+    inner = from_moments(Moments.from_arrays(X, with_xx=True), KernelSpec(), whole_reference=True)
+    gram = WhitenedGram(inner, variables)
+    w = np.random.default_rng([seed, 34]).normal(size=gram.n_y)
+    assert_allclose(gram.left(w), w @ gram.block(slice(None)), atol=1e-12)
+
+
+def test_which_columns_of_a_variable_stand_on_few_rows(seed):
+    X, Y = drawn(seed)
+    X[:, 0] = 0.0
+    X[3, 0] = 1.0
+    variables = Variables(tuple("abcdefgh"), tuple(Column(v) for v in (0, 1, 1, 2, 3, 4, 5, 6, 7)))
+    moments = Moments.from_arrays(X, Y, with_xx=True)
+    inner = from_moments(moments, KernelSpec(), rare_references=True)
+    found = WhitenedGram(inner, variables).on_few_rows(np.array([0, 1, 3]))
+    assert found.tolist() == [True, False, False]
+    moments.x_min = moments.x_max = None
+    inner = from_moments(moments, KernelSpec(), rare_references=True)
+    assert WhitenedGram(inner, variables).on_few_rows(np.array([0, 1])) is None
+
+
+def test_rows_of_products_that_moments_lack_are_refused():
+    X, Y = drawn(0)
+    gram = from_moments(Moments.from_arrays(X, Y, with_xx=False), KernelSpec())
+    assert not gram.has_x_rows
+    with pytest.raises(ValueError, match="with_xx=True"):
+        gram.x_rows(np.array([0]))
