@@ -130,12 +130,12 @@ class _OverAll:
         np.subtract(first, self.origin, out=first)
         np.minimum(beyond[: self.n_left], 0.0, out=beyond[: self.n_left])
         np.maximum(beyond[self.n_left :], 0.0, out=beyond[self.n_left :])
-        distance = spare[: len(beyond)]
-        if degree > 1:
-            distance[:] = beyond
         for k in range(1, degree):
             np.multiply(powers[k], first, out=powers[k + 1])
-            np.multiply(beyond, distance, out=beyond)
+        if degree == 2:
+            np.square(beyond, out=beyond)
+        elif degree == 3:
+            np.multiply(beyond, np.square(beyond, out=spare[: len(beyond)]), out=beyond)
 
 
 @dataclass(frozen=True)
