@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ from sklearn.model_selection import KFold
 from variants import slow
 
 from projse import Moments, ProjSe, ProjSeCV, StabilityProjSe, moments_from, permutation_test
+from projse.sources.file_part import FilePart
 
 FIXED = ("--alpha", "0.1")  # nothing is left to tune but how many
 
@@ -115,6 +117,25 @@ def test_permutations_are_those_of_python(found, seed, folder):
     assert [p["permutation_p_value"] for p in record["picks"]] == test.pvalues.tolist()
     assert record["permutations"]["n_permutations"] == 39
     assert "39 shuffles" in done.stdout
+
+
+@pytest.mark.parametrize("asked", [(), ("--cv", "3"), ("--state", "kept")])
+def test_permutations_read_no_file_twice(found, folder, monkeypatch, tmp_path, asked):
+    want, _ = found(folder, "-t", "y_*", *(("-k", "3") if "--cv" not in asked else asked))
+    opened: list[str] = []
+    plain = FilePart._open
+
+    def counted(self: FilePart, *given: Any) -> Any:
+        opened.append(self.label)
+        return plain(self, *given)
+
+    monkeypatch.setattr(FilePart, "_open", counted)
+    more = [str(tmp_path / word) if word == "kept" else word for word in asked]
+    k = () if "--cv" in asked else ("-k", "3")
+    got, _ = found(folder, "-t", "y_*", *k, *more, "--permutations", "9")
+    assert sorted(opened) == sorted(str(path) for path in folder.iterdir())
+    assert [p["name"] for p in got["picks"]] == [p["name"] for p in want["picks"]]
+    np.testing.assert_allclose(*([p["score"] for p in r["picks"]] for r in (got, want)), rtol=1e-9)
 
 
 @pytest.mark.slow

@@ -36,7 +36,9 @@ def test_sums_are_those_of_dense_rows(seed: int, weighted: bool, with_xx: bool, 
     weight = rng.integers(0, 3, n).astype(float) if weighted else None
     Y = 100 + rng.normal(size=(n, n_y)) if n_y else None
     sums = [
-        moments_of(Rows(X, Y, weight), with_xx=with_xx, n_jobs=2)
+        moments_of(
+            Rows(X, Y, weight), with_xx=with_xx, n_jobs=2, batch_size=n if n_y == 1 else None
+        )
         for X in (np.ascontiguousarray(dense), made)
     ]
     for name in ("n_samples", "sum_weights", "x_mean", "y_mean", "y_min", "y_max"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from projse import ProjSe
 from projse.exceptions import UnreliableSelectionWarning
 from projse.sources.table.encoder import TableEncoder
 
@@ -54,3 +57,35 @@ def test_categories_are_left_in_peace(name: str) -> None:
 def test_a_column_that_is_declared_is_left_in_peace() -> None:
     look(STRANGE["days"][0], "pandas", categorical_features=["b"])
     look(pd.Categorical(STRANGE["days"][0]), "pandas")
+
+
+def labels(values: list[str], how: str, tmp_path: Path, **options: Any) -> None:
+    X = np.random.default_rng(0).normal(size=(N, 3))
+    frame = pd.DataFrame(X, columns=list("abc")).assign(y=values)
+    selector = ProjSe(1, **options)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "All first scores are equal")
+        if how == "files":
+            frame.to_parquet(tmp_path / "rows.parquet")
+            selector.fit_source(tmp_path / "rows.parquet", targets="y")
+        elif how == "batches":
+            selector.partial_fit(X, frame["y"])
+        else:
+            selector.fit(X, frame["y"] if how == "series" else frame["y"].to_numpy(dtype=object))
+
+
+@pytest.mark.parametrize("how", ["series", "array", "batches", "files"])
+def test_one_column_of_labels_that_look_like_numbers_is_named(how: str, tmp_path: Path) -> None:
+    for name in ("thousands", "days"):
+        with pytest.warns(UnreliableSelectionWarning, match="taken for a class") as found:
+            labels(STRANGE[name][0], how, tmp_path)
+        messages = [str(w.message) for w in found if "taken for a class" in str(w.message)]
+        assert len(messages) == 1
+        assert STRANGE[name][1] in messages[0]
+
+
+@pytest.mark.parametrize("how", ["series", "batches", "files"])
+def test_labels_that_are_labels_are_left_in_peace(how: str, tmp_path: Path) -> None:
+    labels(PLAIN["codes"], how, tmp_path)
+    labels(PLAIN["few"], how, tmp_path)
+    labels(STRANGE["thousands"][0], how, tmp_path, target_type="class")

@@ -16,6 +16,7 @@ from sklearn.preprocessing import SplineTransformer
 from projse import ProjSe
 from projse.exceptions import IdentifierWarning
 from projse.sources.table import Frame, TableEncoder
+from projse.sources.table.splines import Spline
 
 
 def mixed(seed: int, n: int = 400) -> pd.DataFrame:
@@ -145,6 +146,8 @@ DRAWS = {
     "far from zero": lambda rng: 1e9 + rng.normal(size=3000),
     "huge": lambda rng: 1e150 * rng.exponential(size=3000),
     "tiny": lambda rng: 1e-150 * rng.exponential(size=3000),
+    "skewed": lambda rng: rng.lognormal(size=3000),
+    "skewed to the left": lambda rng: -rng.lognormal(size=3000),
     "few values": lambda rng: rng.integers(0, 6, 3000).astype(float),
 }
 
@@ -161,6 +164,33 @@ def test_splines_are_those_of_sklearn_whatever_their_scale(seed: int, name: str)
     beyond = np.concatenate([values, plan.knots, [2 * values.min() - 1, 2 * values.max() + 1]])
     found, _ = encoder.encode(beyond)
     np.testing.assert_allclose(found, honest.transform(beyond[:, None]), rtol=0, atol=1e-12)
+
+
+def test_splines_of_any_knots_are_those_of_sklearn(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    as_few = []
+    for spread in [0.0, *np.repeat([0.1, 1.0, 2.0, 5.0], 10), None]:
+        if spread is None:
+            degree, knots = 3, (-1e5, -1.0, 0.0, 1.0, 1e5)
+        else:
+            widths = rng.lognormal(sigma=spread, size=int(rng.integers(2, 6)))
+            degree, knots = int(rng.integers(1, 4)), tuple(np.cumsum(widths).tolist())
+        places = np.array(knots)[:, None]
+        honest = SplineTransformer(
+            knots=places, degree=degree, extrapolation="constant", include_bias=False
+        ).fit(places)
+        values = rng.uniform(2 * knots[0] - knots[-1], 2 * knots[-1] - knots[0], 300)
+        values = np.concatenate([values, rng.uniform(*knots[:2], 50), knots])
+        shift = rng.random(len(knots) + degree - 2)
+        spline = Spline(knots, degree, shift)
+        found = np.empty((spline.n_functions, len(values)))
+        spline(values, found, np.empty(2 * spline.n_powers * len(values)))
+        right = honest.transform(values[:, None]).T - shift[:, None]
+        np.testing.assert_allclose(found, right, rtol=0, atol=2e-12)
+        as_few.append(spline.n_powers == spline.n_functions + 1)
+    # Between two long tails powers over all pieces would have no digits left.
+    assert as_few[0]
+    assert not as_few[-1]
 
 
 def test_beyond_the_first_look_splines_are_constant() -> None:

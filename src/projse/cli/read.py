@@ -69,7 +69,7 @@ class Reading:
 
             with self.told_what_is_kept():
                 result = read(report)
-        self.seconds = time.perf_counter() - started
+        self.seconds += time.perf_counter() - started
         return result
 
     @contextmanager

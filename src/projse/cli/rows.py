@@ -1,6 +1,8 @@
 """Rows of files in memory, for what has to shuffle them."""
 
+import time
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,14 +10,37 @@ import numpy as np
 from projse.cli.read import Reading, moments_files
 from projse.sources import open_source
 from projse.sources.columns import choose
+from projse.sources.held_part import HeldPart
+from projse.sources.parts import ArrowPart, fields_of, import_arrow
 from projse.sources.parts import Reading as HowToRead
-from projse.sources.parts import fields_of, import_arrow
 
 MOST_BYTES = 2 << 30
 """Rows of up to so much are held in memory."""
 
 
-def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str, Any]]:
+@dataclass(frozen=True)
+class HeldRows:
+    """Rows of files, in memory.
+
+    Attributes
+    ----------
+    X : pyarrow.Table
+    y : pyarrow.Table or ndarray
+    covariates : ndarray, pyarrow.Table or None
+    parameters : dict
+        Of a selector from them.
+    parts : list of HeldPart
+        The same rows as a source, so that no file is read again.
+    """
+
+    X: Any
+    y: Any
+    covariates: Any
+    parameters: dict[str, Any]
+    parts: list[HeldPart]
+
+
+def rows_in_memory(reading: Reading, what: str) -> HeldRows:
     """Read candidates, references and covariates; refuse what does not fit in memory.
 
     Parameters
@@ -23,15 +48,8 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
     reading : Reading
     what : str
         The option that needs the rows, for messages.
-
-    Returns
-    -------
-    X, y : pyarrow.Table
-    covariates : ndarray, pyarrow.Table or None
-    parameters : dict
-        Of a selector from them.
     """
-    source = reading.source
+    started, source = time.perf_counter(), reading.source
     if moments_files(reading.data):
         raise ValueError(f"{what} shuffles rows, which moments do not keep; pass the rows.")
     if source.weight is not None:
@@ -47,7 +65,7 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
     def are_plain(names: Iterable[str]) -> bool:
         return plain.issuperset(names)
 
-    tables, n_bytes = [], 0
+    held, n_bytes = [], 0
 
     def counted(batch: Any) -> Any:
         nonlocal n_bytes
@@ -61,7 +79,10 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
 
     how = HowToRead(columns, source.missing)
     for part in parts:
-        tables.append(part.head(how, 1 << 62, counted))
+        assert isinstance(part, ArrowPart)
+        held.append(HeldPart(part, part.head(how, 1 << 62, counted)))
+    reading.seconds += time.perf_counter() - started
+    tables = [part.table for part in held]
     whole = import_arrow().concat_tables(tables, promote_options="permissive")
     if columns.labels is not None:
         y, target_type = whole.column(columns.labels).to_numpy(), "class"
@@ -78,4 +99,4 @@ def rows_in_memory(reading: Reading, what: str) -> tuple[Any, Any, Any, dict[str
         "target_type": target_type,
         "categorical_features": list(columns.categorical) or "from_dtype",
     }
-    return whole.select(list(columns.features)), y, covariates, parameters
+    return HeldRows(whole.select(list(columns.features)), y, covariates, parameters, held)

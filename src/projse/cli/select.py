@@ -15,7 +15,7 @@ from typing import Any
 from projse.cli.moments import references_of
 from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
-from projse.cli.rows import rows_in_memory
+from projse.cli.rows import HeldRows, rows_in_memory
 from projse.cli.table import picks_table, print_new_rounds, print_prose, warnings_as_notes
 from projse.cli.text import json_text, shown
 from projse.cli.trust import (
@@ -48,10 +48,11 @@ def select(
     asked = Asked() if asked is None else asked
     where_to = places(reading, destinations)
     with warnings_as_notes() as notes, _all_picks(), reading.told_what_is_kept():
-        rows = None
+        rows: HeldRows | None = None
         if asked.permutations is not None:  # first: where they do not fit, nothing else is done
             rows = rows_in_memory(reading, "--permutations")
-        found = _fit(reading, ProjSe(**parameters), asked)
+        data = reading.data if rows is None else rows.parts
+        found = _fit(reading, data, ProjSe(**parameters), asked)
         if rows is not None:
             shuffle_targets(found, rows, asked)
     summary = reading.summary(found.selector.moments_)
@@ -64,7 +65,7 @@ def select(
     _print(found, summary)
 
 
-def _fit(reading: Reading, selector: ProjSe, asked: Asked) -> Found:
+def _fit(reading: Reading, data: Any, selector: ProjSe, asked: Asked) -> Found:
     """Select from moments or from rows, in blocks where folds or resamples are asked for."""
     if moments_files(reading.data):
         blocks = load_folds(reading, asked) if asked.blocks else [load_disjoint(reading.data)]
@@ -76,11 +77,9 @@ def _fit(reading: Reading, selector: ProjSe, asked: Asked) -> Found:
         return Found(selector.fit_moments(total))
     selector.set_params(missing=reading.source.missing, **reading.encoding)
     if asked.blocks:
-        folds, by_file = read_folds(reading, asked, selector.n_jobs)
+        folds, by_file = read_folds(reading, data, asked, selector.n_jobs)
         return fit_blocks(selector, folds, asked, by_file=by_file)
-    reading.run(
-        lambda report: selector.fit_source(reading.data, progress=report, **reading.options)
-    )
+    reading.run(lambda report: selector.fit_source(data, progress=report, **reading.options))
     return Found(selector)
 
 

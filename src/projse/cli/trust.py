@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from projse.cli.read import Reading, load_disjoint
+from projse.cli.rows import HeldRows
 from projse.cli.table import Column, decimal
 from projse.estimators.cross_validation import ProjSeCV
 from projse.estimators.permutation import PermutationTest, permutation_test
@@ -135,13 +136,13 @@ def fit_blocks(
 
 
 def read_folds(
-    reading: Reading, asked: Asked, jobs: int | None
+    reading: Reading, data: Any, asked: Asked, jobs: int | None
 ) -> tuple[list[list[Moments]], bool]:
     """Sum the rows in blocks, by one pass; tell whether a fold is whole files."""
     source = reading.source
 
     def read(report: Any) -> tuple[list[list[Moments]], bool]:
-        opened = BlockedSource(reading.data, source, "continuous", jobs, None, report)
+        opened = BlockedSource(data, source, "continuous", jobs, None, report)
         resampled = asked.stability is not None
         n_folds = asked.cv or 1
         folds = opened.folds(n_folds, resampled=resampled, random_state=asked.seed)
@@ -164,19 +165,18 @@ def load_folds(reading: Reading, asked: Asked) -> list[list[Moments]]:
     return [[blocks[i] for i in np.flatnonzero(fold_of == fold)] for fold in range(n_folds)]
 
 
-def shuffle_targets(found: Found, rows: tuple[Any, Any, Any, dict[str, Any]], asked: Asked) -> None:
+def shuffle_targets(found: Found, rows: HeldRows, asked: Asked) -> None:
     """Test the picks against those of shuffled targets."""
-    X, y, covariates, parameters = rows
     assert asked.permutations is not None
     n = len(found.selector.selected_)
     if n:
         selector = clone(found.selector)
-        selector.set_params(n_features_to_select=n, **parameters)
+        selector.set_params(n_features_to_select=n, **rows.parameters)
         found.permutations = permutation_test(
             selector,
-            X,
-            y,
-            covariates=covariates,
+            rows.X,
+            rows.y,
+            covariates=rows.covariates,
             n_permutations=asked.permutations,
             random_state=asked.seed,
             n_jobs=selector.n_jobs,

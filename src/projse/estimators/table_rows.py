@@ -130,7 +130,7 @@ class TableRows:
             targets = _with_references(targets, y, target_type, all_rows, y_encoder)
         if covariates is not None:
             plan = None if encoding is None else encoding.get("z")
-            z = _covariates_encoder(covariates, options, plan)
+            z = covariates_encoder(covariates, options, plan)
             Z, variables = z.encode(covariates)
             targets = with_covariates(targets, Z, variables.titles, variables)
         return cls(frame, encoder, targets, y_encoder, z)
@@ -211,8 +211,8 @@ def combined_covariates(rows: Rows) -> Rows:
     return with_covariates(replace(plain, target_names=own), settled, names)
 
 
-def _covariates_encoder(
-    covariates: Any, options: TableOptions, plan: dict[str, Any] | None
+def covariates_encoder(
+    covariates: Any, options: TableOptions, plan: dict[str, Any] | None = None
 ) -> TableEncoder:
     """Look at covariates, or go on with the plan of rows before these."""
     if plan is not None:
@@ -284,20 +284,25 @@ def _combined(
     raw: Any, variables: Variables, encoder: TableEncoder, rows: Rows
 ) -> tuple[Any, tuple[str, ...]]:
     """Return the columns that stand for variables, once all rows are known, and their names."""
+    return combined(raw, variables, bases_by_rows(raw, variables, encoder, rows.weight))
+
+
+def bases_by_rows(
+    raw: Any, variables: Variables, encoder: TableEncoder, weight: Array | None
+) -> dict[int, Array]:
+    """Return what stands for references or covariates, of which all rows are here."""
     n = raw.shape[0]
-    w = np.ones(n) if rows.weight is None else rows.weight
-    mean = np.asarray(w @ raw).ravel() / w.sum()
-    bases = bases_of(
+    w = np.ones(n) if weight is None else weight
+    return bases_of(
         variables,
         encoder.plans,
-        mean,
+        np.asarray(w @ raw).ravel() / w.sum(),
         sum_weights=float(n),
         n_rows=n,
         missing=encoder.missing,
         max_levels=None,
         recentre=encoder.label == "y",
     )
-    return combined(raw, variables, bases)
 
 
 def _refuse_nothing(keep: NDArray[np.bool_], frame: Frame) -> None:

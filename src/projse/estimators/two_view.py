@@ -12,14 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, _safe_indexing, check_array, check_consistent_length
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
 from projse.engines.dask import DaskRows
 from projse.estimators.best_pair import best_pair
 from projse.estimators.correlation_curves import correlation_grid, correlation_path
+from projse.estimators.covariate_plan import CovariatePlan
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
+from projse.estimators.table_rows import complete_rows
 from projse.estimators.two_view_table import TwoViewTableMixin
 from projse.metrics.canonical_blocks import CanonicalBlocks
 from projse.moments.align import with_same_levels
@@ -28,10 +30,18 @@ from projse.moments.in_memory import moments_of
 from projse.moments.partitions import moments_elsewhere
 from projse.moments.sums import Moments
 from projse.moments.views import restricted, swapped
-from projse.parameters import column_indices
+from projse.parameters import column_indices, one_of
 from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import column_names
-from projse.sources.rows import Rows, is_dask, make_rows, refuse_non_numeric_columns
+from projse.sources.rows import (
+    Rows,
+    check_weight,
+    is_dask,
+    make_rows,
+    refuse_non_numeric_columns,
+)
+from projse.sources.table.kinds import MISSING
+from projse.sources.table.partition import has_dates
 
 Array = NDArray[Any]
 
@@ -74,6 +84,9 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
     groups, y_groups : sequence of labels, mapping or None, default=None
         Columns of X, and of Y, that are picked or left as a whole; see :class:`ProjSe`. Where they
         are given, the selections do not begin with the pair that correlates most.
+    missing : {"refuse", "drop", "indicator", "mean"}, default="refuse"
+        What becomes of gaps. "drop" leaves out rows that have one anywhere; "indicator" and "mean"
+        are for gaps of covariates, as in :class:`ProjSe`: views must have none.
     n_jobs, batch_size
         Of the pass over the rows; see :class:`ProjSe`.
 
@@ -141,6 +154,7 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
         y_exclude: Any = None,
         groups: Any = None,
         y_groups: Any = None,
+        missing: str = "refuse",
         significance: float = 0.05,
         n_jobs: int | None = None,
         batch_size: int | None = None,
@@ -165,6 +179,7 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
         self.y_exclude = y_exclude
         self.groups = groups
         self.y_groups = y_groups
+        self.missing = missing
         self.significance = significance
         self.n_jobs = n_jobs
         self.batch_size = batch_size
@@ -181,12 +196,14 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
         sample_weight : array-like of shape (n_samples,), default=None
             Weight 2 counts as the row twice, weight 0 as the row gone.
         covariates : array-like of shape (n_samples,) or (n_samples, n_covariates), default=None
-            As in :meth:`ProjSe.fit`: taken out of both views.
+            As in :meth:`ProjSe.fit`: taken out of both views. Categories, dates, and gaps where
+            ``missing`` says what becomes of them.
 
         Returns
         -------
         self : object
         """
+        one_of("missing", self.missing, MISSING)
         if Y is None:
             raise ValueError(
                 "TwoViewProjSe requires y to be passed, but the target y is None: it is the second "
@@ -195,7 +212,13 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
         if is_dask(X, Y, sample_weight, covariates):
             return self.fit_moments(self._distributed_moments(X, Y, sample_weight, covariates))
         x_selector, y_selector = self._selectors()
+        X, Y, sample_weight, covariates = self._counted(X, Y, sample_weight, covariates)
         with all_or_nothing(self):
+            self._covariate_plan = None
+            if covariates is not None and (self.missing != "refuse" or has_dates(covariates)):
+                weight = check_weight(sample_weight, _num_samples(covariates))
+                self._covariate_plan = CovariatePlan.of(covariates, self.missing, weight)
+            covariates, z_names = self._numbers(covariates)
             x_names, y_names = column_names(X), column_names(Y)
             refuse_non_numeric_columns(X, "X")
             refuse_non_numeric_columns(Y, "Y")
@@ -208,14 +231,15 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
             if fat or callable(self.kernel):
                 self._forget("moments_")
                 views = make_rows(X, Y, sample_weight, target_type="continuous")
-                views = append_covariates(views, covariates)
+                views = append_covariates(views, covariates, z_names)
                 self._begin_with_best_pair(views, x_selector, y_selector)
                 x_selector.fit(x_frame, Y, sample_weight, covariates)
                 y_selector.fit(y_frame, X, sample_weight, covariates)
                 x, y = (s._columns_of(s.selected_) for s in (x_selector, y_selector))
-                moments = self._moments(X[:, x], Y[:, y], sample_weight, covariates)
+                moments = self._moments(X[:, x], Y[:, y], sample_weight, covariates, z_names)
             else:
-                self.moments_ = self._moments(X, Y, sample_weight, covariates, x_names, y_names)
+                names = (x_names, y_names)
+                self.moments_ = self._moments(X, Y, sample_weight, covariates, z_names, *names)
                 moments = self._select(self.moments_, x_selector, y_selector)
             self._store(x_selector, y_selector, moments)
         return self
@@ -245,7 +269,7 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
             n_y, names = moments.n_references, moments.target_names
             self._remember(moments.n_x, n_y, None if names is None else names[:n_y])
             selected = self._select(moments, x_selector, y_selector)
-            self.moments_ = moments
+            self.moments_, self._covariate_plan = moments, None
             self._store(x_selector, y_selector, selected)
         return self
 
@@ -305,6 +329,7 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing == "drop"
         tags.target_tags.required = True
         tags.target_tags.two_d_labels = True
         tags.target_tags.multi_output = True
@@ -416,18 +441,49 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
         Y: Any,
         sample_weight: Any,
         covariates: Any = None,
+        z_names: tuple[str, ...] | None = None,
         x_names: tuple[str, ...] | None = None,
         y_names: tuple[str, ...] | None = None,
     ) -> Moments:
         rows = make_rows(X, Y, sample_weight, target_type="continuous", feature_names=x_names)
         rows.target_names = y_names
-        rows = append_covariates(rows, covariates)
+        rows = append_covariates(rows, covariates, z_names)
         return moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
+
+    def _counted(self, *given: Any) -> tuple[Any, ...]:
+        """Leave out rows with gaps, if asked to, and those of weight 0, which may hold anything."""
+        X, Y, sample_weight, covariates = given
+        if self.missing == "refuse":
+            return given
+        keep = np.ones(_num_samples(X), dtype=bool)
+        check_consistent_length(*given)
+        if self.missing == "drop":
+            keep = complete_rows(X, Y, sample_weight, covariates)
+        if sample_weight is not None:
+            sample_weight = np.where(keep, np.asarray(sample_weight), 0)
+            keep &= sample_weight > 0
+        if keep.all():
+            return given
+        if not keep.any():
+            raise ValueError(f"missing={self.missing!r} leaves none of {len(keep)} rows.")
+        rows = np.flatnonzero(keep)
+        parts = (X, Y, sample_weight, covariates)
+        return tuple(None if part is None else _safe_indexing(part, rows) for part in parts)
+
+    def _numbers(self, covariates: Any) -> tuple[Any, tuple[str, ...] | None]:
+        """Encode covariates by the plan of the fit, if it has one; return their names too."""
+        plan = getattr(self, "_covariate_plan", None)
+        return (covariates, None) if plan is None or covariates is None else plan.encode(covariates)
 
     def _distributed_moments(
         self, X: Any, Y: Any, sample_weight: Any, covariates: Any = None
     ) -> Moments:
         """Sum on the workers of Dask."""
+        if self.missing != "refuse":
+            raise ValueError(
+                f"missing={self.missing!r} is for rows in memory; of Dask collections, leave rows "
+                "with gaps out first (dropna), or fill them."
+            )
         return moments_elsewhere(
             DaskRows.of(X, Y, sample_weight, covariates),
             with_xx=True,
@@ -507,13 +563,15 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
             raise ValueError(f"No variable of {side} was selected, so nothing can correlate.")
         fitted, held_out = self.selected_moments_, None
         if X is not None:
+            if not is_dask(X, Y, sample_weight, covariates):
+                X, Y, sample_weight, covariates = self._counted(X, Y, sample_weight, covariates)
             x, y = self._columns(X, "X"), self._columns(Y, "Y")
             if is_dask(x, y, sample_weight, covariates):
                 moments = self._distributed_moments(x, y, sample_weight, covariates)
             else:
                 x, y = check_array(x, **_CHECKS), check_array(y, input_name="Y", **_CHECKS)
                 check_consistent_length(x, y)
-                moments = self._moments(x, y, sample_weight, covariates)
+                moments = self._moments(x, y, sample_weight, *self._numbers(covariates))
             fitted, moments = with_same_levels(fitted, moments)
             check_covariates(fitted, moments)
             sides = (self.x_selector_, self.y_selector_)
@@ -531,7 +589,8 @@ class TwoViewProjSe(TwoViewTableMixin, TransformerMixin, BaseEstimator):  # type
             support = np.isin(np.arange(n), selected)
             return select_columns(A, support, None if fitted is None else tuple(fitted))
         refuse_non_numeric_columns(A, label)
-        checks = _CHECKS | {"ensure_all_finite": True, "ensure_min_samples": 1}
+        finite = "allow-nan" if self.missing == "drop" else True  # rows with gaps stay rows
+        checks = _CHECKS | {"ensure_all_finite": finite, "ensure_min_samples": 1}
         checked = check_array(A, input_name=label, **checks)
         given = column_names(A)
         if label == "X":

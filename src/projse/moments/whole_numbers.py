@@ -16,7 +16,12 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from projse.moments.sparse_products import block_diagonal
-from projse.sources.encode_targets import are_classes, is_categorical, warn_if_close
+from projse.sources.encode_targets import (
+    are_classes,
+    is_categorical,
+    warn_if_close,
+    warn_if_disguised,
+)
 
 if TYPE_CHECKING:
     from projse.moments.sums import Moments
@@ -45,9 +50,10 @@ def settle_blocks(
 ) -> list[Moments]:
     """Do the same for blocks of rows, with the same classes, by what all of them hold."""
     classes, n_rows = blocks[0].classes, sum(block.n_samples for block in blocks)
-    if target_type != "auto" or classes is None or classes.dtype.kind not in "iu":
+    if target_type != "auto" or classes is None or (y is not None and is_categorical(y)):
         return list(blocks)
-    if y is not None and is_categorical(y):
+    if classes.dtype.kind not in "iu":
+        warn_if_disguised(classes)
         return list(blocks)
     warn_if_close(classes, n_rows)
     if are_classes(len(classes), n_rows):

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.exceptions import ManyClassesWarning
+from projse.exceptions import ManyClassesWarning, UnreliableSelectionWarning
+from projse.sources.look_alikes import looks_like
 from projse.warn import warn_caller
 
 Array = NDArray[Any]
@@ -23,6 +24,9 @@ FEW_CLASSES = 20
 
 CLOSE = 1.5
 """Within this factor of the limit, a warning says what whole numbers were taken for."""
+
+SAMPLED_CLASSES = 500
+"""About so many labels are looked at, whether they are what they seem."""
 
 
 @dataclass
@@ -105,6 +109,8 @@ def encode_targets(
             classes, indicator = _one_hot(column, counted, label)
             if not is_categorical(y):
                 refuse_continuous(classes, label)
+                if target_type == "auto" and all_rows:
+                    warn_if_disguised(classes)
             return Targets(indicator, tuple(str(c) for c in classes), classes)
     elif target_type == "class":
         encoded = [_one_hot(column, counted, label) for column in columns.T]
@@ -175,6 +181,20 @@ def warn_if_close(classes: Array, n_rows: int) -> None:
         "measurements or counts, target_type='class' if they are labels.",
         ManyClassesWarning,
     )
+
+
+def warn_if_disguised(classes: Array) -> None:
+    """Say that "auto" took strings for classes that look like numbers or dates."""
+    if classes.dtype.kind not in "UO" or not all(isinstance(c, str) for c in classes):
+        return
+    # As many as tell.
+    some = classes[:: max(len(classes) // SAMPLED_CLASSES, 1)].tolist()
+    if what := looks_like(some):
+        warn_caller(
+            f"y holds strings, and each was taken for a class ({len(classes)} of them), but they "
+            f"look like {what}; or say target_type='class' if they are labels.",
+            UnreliableSelectionWarning,
+        )
 
 
 def as_csr(A: Any) -> sp.csr_array:

@@ -30,7 +30,7 @@ Array = NDArray[Any]
 Weighted = tuple[Any, Array | None]
 """An Arrow table or batch, and the weights of its rows."""
 
-CHUNK_BYTES = 1 << 25
+CHUNK_BYTES = 1 << 24
 """Bytes of the entries of a chunk: sums of many levels are large, and are added once a chunk."""
 
 NO_LABEL = "(missing)"

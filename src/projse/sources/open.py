@@ -63,6 +63,8 @@ def open_source(source: Any, *, format: str | None = None, target_type: str = "a
         if isinstance(source, tuple) and all(str(p).endswith(".npy") for p in source):
             return [_memory_maps(source, target_type)]
         return [_file_part(file) for file in find_files(source, format)]
+    if isinstance(source, list) and source and all(isinstance(part, Part) for part in source):
+        return source
     if format is not None:
         raise ValueError(f"format={format!r} is for files; the source is no path.")
     if isinstance(source, tuple) and 1 <= len(source) <= 3 and hasattr(source[0], "shape"):

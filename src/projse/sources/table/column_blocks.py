@@ -7,22 +7,20 @@ stay in a cache; all of them, written to memory and read again, cost as much as 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projse.sources.table.blocks import Block
-from projse.sources.table.splines import Splines
+from projse.sources.table.plan import ColumnPlan
+from projse.sources.table.splines import Spline
 
 Array = NDArray[Any]
 
-TOGETHER = 25
-"""Numbers whose splines are evaluated in one call."""
-
-CHUNK = 1 << 11
-"""Rows that are evaluated at a time."""
+CHUNK = 1 << 12
+"""Rows that are evaluated at a time: loops so long that numpy's overhead is small, whose memory
+still stays in a cache."""
 
 
 class ColumnBlocks:
@@ -64,10 +62,7 @@ class ColumnBlocks:
         if step != 1:
             return self[np.arange(start, stop, step)]
         out = np.empty((self.shape[1], max(stop - start, 0)))
-        write = self.writer()
-        for first in range(start, stop, CHUNK):
-            last = min(first + CHUNK, stop)
-            write(first, last, out[:, first - start : last - start])
+        self.writer()(start, stop, out)
         return out.T
 
     def writer(self, shift: Array | None = None) -> Writer:
@@ -80,53 +75,34 @@ class Writer:
 
     def __init__(self, rows: ColumnBlocks, shift: Array) -> None:
         self.rows, self.shift = rows, shift
-        self.runs: list[tuple[list[int], Splines]] = []
-        splines = [v for v, block in enumerate(rows.blocks) if block.plan is not None]
-        # Neighbours of one kind are evaluated together; a gap has a column of its own in between.
-        for _, run in groupby(enumerate(splines), lambda iv: _kind(rows.blocks[iv[1]], *iv)):
-            members = [v for _, v in run]
-            for first in range(0, len(members), TOGETHER):
-                some = members[first : first + TOGETHER]
-                plans = [rows.blocks[v].plan for v in some]
-                knots = [plan.knots for plan in plans if plan is not None]
-                assert plans[0] is not None
-                degree = plans[0].degree
-                width = len(knots[0]) + degree - 2
-                start = rows.starts[some[0]]
-                own = shift[start : start + width * len(some)]
-                self.runs.append((some, Splines(knots, degree, own)))
+        self.splines = [
+            None if block.plan is None else self._spline(block.plan, start)
+            for block, start in zip(rows.blocks, rows.starts[:-1], strict=True)
+        ]
+        most = max((spline.n_powers for spline in self.splines if spline is not None), default=0)
+        self.memory = np.empty(2 * most * min(CHUNK, rows.shape[0]))
+
+    def _spline(self, plan: ColumnPlan, start: int) -> Spline:
+        width = len(plan.knots) + plan.degree - 2
+        return Spline(plan.knots, plan.degree, self.shift[start : start + width])
 
     def __call__(self, start: int, stop: int, out: Array) -> None:
         """Write rows to ``out`` of shape (columns, rows)."""
-        part = slice(start, stop)
-        blocks, starts = self.rows.blocks, self.rows.starts
-        for members, splines in self.runs:
-            values = [blocks[v].spline[part] for v in members]  # type: ignore[index]
-            first = starts[members[0]]
-            width = len(members) * splines.n_functions
-            columns = out[first : first + width]
-            splines(values, _stacked(columns, splines.n_functions))
-            for v in members:
-                gap = blocks[v].gap
+        for first in range(start, stop, CHUNK):
+            last = min(first + CHUNK, stop)
+            self._write(slice(first, last), out[:, first - start : last - start])
+
+    def _write(self, part: slice, out: Array) -> None:
+        starts = self.rows.starts
+        for v, (block, spline) in enumerate(zip(self.rows.blocks, self.splines, strict=True)):
+            columns, shift = out[starts[v] : starts[v + 1]], self.shift[starts[v] : starts[v + 1]]
+            gap = block.gap
+            if spline is not None and block.spline is not None:
+                own = columns[: spline.n_functions]
+                spline(block.spline[part], own, self.memory)
                 if gap is not None and gap[part].any():
-                    own_columns = slice(starts[v], starts[v + 1] - 1)
-                    out[own_columns, gap[part]] = -self.shift[own_columns, None]
-        for v, block in enumerate(blocks):
-            begin = starts[v + 1] - 1 if block.plan is not None else starts[v]
-            if block.plan is None or block.gap is not None:
-                columns = out[begin : starts[v + 1]]
+                    own[:, gap[part]] = -shift[: spline.n_functions, None]
+                columns, shift = columns[spline.n_functions :], shift[spline.n_functions :]
+            if len(columns):
                 block.write(part, columns.T)
-                columns -= self.shift[begin : starts[v + 1], None]
-
-
-def _kind(block: Block, i: int, v: int) -> tuple[Any, ...]:
-    """Return what neighbours have in common: the i-th spline is the v-th block."""
-    assert block.plan is not None
-    return len(block.plan.knots), block.plan.degree, v - i, None if block.gap is None else v
-
-
-def _stacked(columns: Array, width: int) -> Array:
-    """View (k * width, n) as (k, width, n)."""
-    shape = (len(columns) // width, width, columns.shape[1])
-    strides = (width * columns.strides[0], *columns.strides)
-    return np.lib.stride_tricks.as_strided(columns, shape, strides)
+                columns -= shift[:, None]
