@@ -45,6 +45,9 @@ PRODUCTS_ROWS = 2048
 
 MAX_STRIPES = 64
 
+HEAD_ELEMENTS = 1 << 20
+"""The first rows of up to this many values, but at least 256 of them, decide about a shift."""
+
 
 def product_dtype(*arrays: Array | None) -> np.dtype[Any]:
     """Return float32 when every dense array is float32 (or narrower float), else float64."""
@@ -86,6 +89,7 @@ def accumulate_dense(
     weight: Array | None,
     *,
     with_xx: bool = False,
+    with_squares: bool = True,
     y_extremes: bool = True,
     n_jobs: int | None = None,
     batch_size: int | None = None,
@@ -106,6 +110,8 @@ def accumulate_dense(
         Non-negative row weights.
     with_xx : bool
         Also sum the p × p products of X with itself.
+    with_squares : bool
+        Sum the squares of X; without, ``xx_diag`` may be anything.
     y_extremes : bool
         Also take the smallest and the largest values of dense references.
     codes : ndarray of int of shape (m,) or None
@@ -159,7 +165,7 @@ def accumulate_dense(
             batch_size -= batch_size % whole
         if sparse_y and blocks:
             batch_size = blocks  # a block is handed out as it lies; more of them would be copied
-    head: Any = slice(0, min(m, max(min(batch_size, 1024), 256)))
+    head: Any = slice(0, min(m, max(min(batch_size, 1024, HEAD_ELEMENTS // max(p, 1)), 256)))
     if weight is not None:
         head = np.flatnonzero(weight)[head]
     weighted = weight is not None
@@ -185,7 +191,7 @@ def accumulate_dense(
         shift = None if x_shift is None else x_shift[used]
         if made_here:
             return PackedSum(Operands(X, Y, weight, shift, y_shift, dtype, batch_size))
-        rows = Operands(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
+        rows = Operands(X[:, used], Y, weight, shift, y_shift, dtype, batch_size, with_squares)
         if order is not None and codes is not None:
             return ClassSum(rows, codes, order)
         return BlockSum(rows) if block else RowSum(rows)
