@@ -235,10 +235,12 @@ def _products_at_hand(xx: Array, moments: Moments, center: bool) -> XRows:
     x_mean, w = moments.x_mean, moments.sum_weights
 
     def x_rows(indices: Array, columns: Array | None) -> Array:
-        everywhere = slice(None) if columns is None else columns
-        part: Array = xx[indices][:, everywhere]
+        part: Array = xx[indices]
+        if columns is not None:
+            part = part[:, columns]
         if not center:
-            part += w * np.outer(x_mean[indices], x_mean[everywhere])
+            others = x_mean if columns is None else x_mean[columns]
+            part += w * np.outer(x_mean[indices], others)
         return part
 
     return x_rows

@@ -72,15 +72,16 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
     for start in range(0, head.shape[1], TILE_COLUMNS):
         columns = slice(start, start + TILE_COLUMNS)
         tile = np.asarray(head[:, columns], dtype=np.float64)
-        # About the first row, so that rounding leaves a constant column no spread.
+        # About the first row, so that rounding leaves a constant column no spread. That row is one
+        # of them: its square about their mean is at most all of their squares, and the difference
+        # below loses no more digits than their number has.
         spread = tile - tile[0]
         offset = reduce_rows(np.add, spread) / len(tile)
-        middle = tile[0] + offset
-        spread -= offset
+        mean[columns] = tile[0] + offset
         spread *= spread
-        deviation = np.sqrt(reduce_rows(np.add, spread) / len(tile))
-        mean[columns], limit[columns] = middle, 2 * deviation
-    return None if np.all(np.abs(mean) <= limit) else mean.astype(dtype)
+        variance = reduce_rows(np.add, spread) / len(tile) - offset * offset
+        limit[columns] = 2 * np.sqrt(np.maximum(variance, 0.0))
+    return None if (np.abs(mean) <= limit).all() else mean.astype(dtype)
 
 
 def accumulate_dense(

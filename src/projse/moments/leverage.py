@@ -11,6 +11,7 @@ Weights that are no counts of rows are taken as shares, and have a mean of 1.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ TILE_ELEMENTS = 1 << 20
 """Columns of up to this many values (8 MiB) are looked at together."""
 
 
+@lru_cache
 def high_leverage(n_rows: float, center: bool) -> float:
     """Return the leverage above which a column rests on one or two rows, and not by chance.
 

@@ -68,8 +68,9 @@ def vanished(squares: Array, sums: Array, products: Array) -> Array:
     All sums of a constant column are exactly 0. ``products`` has a column for each.
     """
     vanished: Array = squares < SMALLEST_SQUARES
-    low = np.flatnonzero(vanished)
-    vanished[low] = (squares[low] > 0) | (sums[low] != 0) | products[:, low].any(axis=0)
+    if vanished.any():
+        low = np.flatnonzero(vanished)
+        vanished[low] = (squares[low] > 0) | (sums[low] != 0) | products[:, low].any(axis=0)
     return vanished
 
 

@@ -310,14 +310,18 @@ def _select(
     if plan.is_soft:
         if plan.exhausted == "stop":
             wanted = min(wanted, len(selection.indices) + search.rank)
+        soft = search.soft()
         select_softly(
-            search.soft(),
+            soft,
             plan,
             has_products=gram.has_x_rows,
             wanted=wanted,
             selection=selection,
             progress=progress,
         )
+        late = soft.late_pvalues()
+        if late:
+            selection.pvalues[-len(late) :] = late
         return
     round_number = 0
     pending: list[int] = []
