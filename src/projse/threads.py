@@ -13,8 +13,9 @@ from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-LEAST_FOR_BLAS = 250_000
-"""With fewer multiplications BLAS itself starts no threads, and need not be told."""
+LEAST_FOR_BLAS = 500_000
+"""With fewer multiplications BLAS itself starts no threads, and need not be told: OpenBLAS takes a
+second one from 2¹⁹ on."""
 
 WORTH_WAKING = 100_000_000
 """From this many on, threads that may have to be woken save more than that takes."""

@@ -24,7 +24,7 @@ class ElementwiseGram(FeatureGram):
         self.eps = gram.eps
         self.n_conditioned = gram.n_conditioned
         self.noise = kernel.noise(gram.eps)
-        y_norms = np.diag(gram.yy).copy()
+        y_norms = gram.yy.diagonal()
         self._live_y = np.flatnonzero(y_norms > 0)
         self.alive = gram.xx_diag > 0
         self._all_alive = bool(self.alive.all())
@@ -186,7 +186,8 @@ class ElementwiseGram(FeatureGram):
         rows *= self._ux[everywhere]
         rows = self._map(rows, self._gx[indices], self._gx[everywhere])
         if columns is None:
-            rows[np.arange(len(indices)), indices] = 1.0
+            for i, j in enumerate(indices.tolist()):
+                rows[i, j] = 1.0
         else:
             rows[indices[:, None] == columns] = 1.0
         if not self._all_alive:

@@ -68,20 +68,28 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
     """
     if not len(head) or (head.dtype.itemsize == 1 and not weighted):
         return None  # sums of bytes and of their squares are exact
-    mean, limit = np.empty(head.shape[1]), np.empty(head.shape[1])
-    for start in range(0, head.shape[1], TILE_COLUMNS):
-        columns = slice(start, start + TILE_COLUMNS)
+    n = head.shape[1]
+    tiles = [slice(start, start + TILE_COLUMNS) for start in range(0, n, TILE_COLUMNS)]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if all(_is_near_zero(head[:, columns]) for columns in tiles):
+            return None
+    shift = np.empty(n)
+    for columns in tiles:
         tile = np.asarray(head[:, columns], dtype=np.float64)
-        # About the first row, so that rounding leaves a constant column no spread. That row is one
-        # of them: its square about their mean is at most all of their squares, and the difference
-        # below loses no more digits than their number has.
-        spread = tile - tile[0]
-        offset = reduce_rows(np.add, spread) / len(tile)
-        mean[columns] = tile[0] + offset
-        spread *= spread
-        variance = reduce_rows(np.add, spread) / len(tile) - offset * offset
-        limit[columns] = 2 * np.sqrt(np.maximum(variance, 0.0))
-    return None if (np.abs(mean) <= limit).all() else mean.astype(dtype)
+        # About the first row, so that the mean of a constant column is its value.
+        shift[columns] = tile[0] + reduce_rows(np.add, tile - tile[0]) / len(tile)
+    return shift.astype(dtype)
+
+
+def _is_near_zero(tile: Array) -> bool:
+    """Tell whether all means are within two standard deviations, or exactly 0.
+
+    A variance that is lost in rounding is far below the square of the mean.
+    """
+    tile = np.asarray(tile, dtype=np.float64)
+    mean = np.einsum("ij->j", tile) / len(tile)
+    near = 5 * mean * mean < np.einsum("ij,ij->j", tile, tile) * (4 / len(tile))
+    return bool(near.all() or (near | (mean == 0)).all())
 
 
 def accumulate_dense(

@@ -202,6 +202,7 @@ class ReferenceSpace:
             eps=gram.eps,
             largest=self.largest,
             amplification=amplification if units is None else amplification * units,
+            directions=gram.directions() if K is gram.yy else None,
         )
         if self.largest is None:
             self.largest = kept.largest

@@ -98,9 +98,15 @@ class SoftConditioning:
             d -= (B @ w) @ A
         d -= beta * a
         gain = 1.0 / (1.0 - beta)
-        self._squares += a * (-2.0 * d - beta * a) + gain * d * d
-        self.norms -= a * a
-        np.maximum(self.norms, 0.0, out=self.norms)
+        # a (−2 d − β a) + gain d²
+        step = gain * d
+        step -= 2.0 * a
+        step *= d
+        lost = a * a
+        self.norms -= lost
+        lost *= beta
+        step -= lost
+        self._squares += step
         self._A.append(a)
         self._B.append(b)
         self._U.append(w * np.sqrt(gain))
