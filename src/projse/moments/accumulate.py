@@ -45,8 +45,8 @@ PRODUCTS_ROWS = 2048
 
 MAX_STRIPES = 64
 
-HEAD_ELEMENTS = 1 << 20
-"""The first rows of up to this many values, but at least 256 of them, decide about a shift."""
+HEAD_ROWS = 256
+"""So many first rows decide about a shift."""
 
 
 def product_dtype(*arrays: Array | None) -> np.dtype[Any]:
@@ -174,7 +174,7 @@ def accumulate_dense(
             batch_size -= batch_size % whole
         if sparse_y and blocks:
             batch_size = blocks  # a block is handed out as it lies; more of them would be copied
-    head: Any = slice(0, min(m, max(min(batch_size, 1024, HEAD_ELEMENTS // max(p, 1)), 256)))
+    head: Any = slice(0, min(m, HEAD_ROWS))
     if weight is not None:
         head = np.flatnonzero(weight)[head]
     weighted = weight is not None

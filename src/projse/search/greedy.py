@@ -126,7 +126,7 @@ class Scoreboard:
         self._pending += 1
         self._exact -= c * c
         np.maximum(self._exact, 0.0, out=self._exact)
-        if self._active is None and self._pending == self._rest:
+        if self._active is None and self._pending == self._rest and self.deflation.max_active:
             self._activate()
 
     def _leader(self) -> tuple[int, float, float, float]:

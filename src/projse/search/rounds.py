@@ -73,6 +73,8 @@ class Plan:
         Among tied candidates the one with the lowest number here wins; None: the lowest index.
     keeps_rows : bool
         Whether the selection hands out the rows of ``K_XX`` that it asked for.
+    with_pvalues : bool
+        Whether p-values are asked for; those that the number of picks goes by are made anyway.
     """
 
     n_features: int | None
@@ -96,6 +98,7 @@ class Plan:
     significance: float | None = None
     tie_order: Array | None = None
     keeps_rows: bool = False
+    with_pvalues: bool = True
 
     @property
     def needs_factor(self) -> bool:

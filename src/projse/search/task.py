@@ -225,7 +225,8 @@ class Task:
         dimension = counted - int(self.spec.center) - n_conditioned
         room = n_rows - int(self.spec.center) - n_conditioned if self.spec.is_linear else np.inf
         degrees = float("nan")
-        if self.spec.is_linear and not plan.one_view:
+        wanted = plan.with_pvalues or plan.significance is not None
+        if self.spec.is_linear and not plan.one_view and wanted:
             degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center) - n_conditioned
         if plan.significance is not None and are_no_counts(sum_weights, n_rows):
             raise ValueError(
