@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import small
 import tall
 import wide
 from rows import Case
@@ -19,4 +20,6 @@ CASES: dict[str, Case] = {
     "growth-in-rows": tall.growth_in_rows,
     "tall-variants": tall.tall_variants,
     "memory": tall.memory,
+    "small-fits": small.small_fits,
+    "include": wide.include,
 }

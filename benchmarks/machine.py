@@ -21,6 +21,11 @@ PACKAGES = (
     *("dask", "pyarrow", "pyspark"),
 )
 VECTORS = {"avx512f": "avx512", "avx2": "avx2"}  # by the flags that the kernel shows
+OWN_KERNELS = {
+    "avx512": ("SkylakeX", "Cooperlake", "SapphireRapids"),
+    "avx2": ("Haswell", "Zen"),
+}
+"""Kernels of OpenBLAS that are made for a machine's vector units; others are asked for."""
 DISTRIBUTIONS = {"projse": "projse-select"}  # where pip knows a package by another name
 
 
@@ -42,7 +47,11 @@ def describe() -> dict[str, Any]:
 
 
 def kind() -> str:
-    """Name the kind of machine, by maker and vector units: ``intel-avx512``, ``amd-avx2``."""
+    """Name the kind of machine, by maker and vector units: ``intel-avx512``, ``amd-avx2``.
+
+    With other kernels of BLAS than its own (``OPENBLAS_CORETYPE``) it is another machine:
+    ``intel-avx512-haswell-kernels``.
+    """
     try:
         text = Path("/proc/cpuinfo").read_text()
     except OSError:
@@ -50,7 +59,17 @@ def kind() -> str:
     maker = next((name for name in ("Intel", "AMD") if name in text), platform.machine())
     flags = set(text.split())
     vectors = next((v for flag, v in VECTORS.items() if flag in flags), "")
-    return f"{maker}-{vectors}".strip("-").lower()
+    name = f"{maker}-{vectors}".strip("-").lower()
+    kernels = blas_kernels()
+    forced = "OPENBLAS_CORETYPE" in os.environ and kernels not in OWN_KERNELS.get(vectors, ())
+    return f"{name}-{kernels.lower()}-kernels" if forced and kernels else name
+
+
+def blas_kernels() -> str:
+    """Return the kernels that numpy's BLAS uses, as far as it tells."""
+    pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+    pools.sort(key=lambda pool: "numpy" not in pool["filepath"])
+    return str(pools[0].get("architecture") or "") if pools else ""
 
 
 def versions(packages: Iterable[str]) -> dict[str, str]:

@@ -221,11 +221,12 @@ def markdown(results: Results, charts: list[str], kind: str) -> str:
 
 
 def kind_title(kind: str) -> str:
-    """Write the name of a kind of machine as people do: Intel, AVX-512."""
-    maker, _, vectors = kind.partition("-")
+    """Write the name of a kind of machine as people do: Intel, AVX-512, Haswell kernels."""
+    maker, vectors, kernels, *_ = [*kind.split("-"), "", ""]
     maker = maker.upper() if maker == "amd" else maker.capitalize()
     vectors = vectors.upper().replace("AVX5", "AVX-5")
-    return f"{maker}, {vectors}" if vectors else maker
+    kernels = f"{kernels.capitalize()} kernels" if kernels else ""
+    return ", ".join(part for part in (maker, vectors, kernels) if part)
 
 
 def can_draw() -> bool:

@@ -98,7 +98,9 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
 def command_line(arguments: list[str]) -> str:
     """Return the command as it was given, less the folders of this machine."""
     shown = ["PATH" if os.path.isabs(argument) else argument for argument in arguments]
-    return shlex.join(["python", "benchmarks/run.py", *shown])
+    core = os.environ.get("OPENBLAS_CORETYPE")
+    kernels = [f"OPENBLAS_CORETYPE={core}"] if core else []
+    return shlex.join([*kernels, "python", "benchmarks/run.py", *shown])
 
 
 def main() -> None:

@@ -48,7 +48,9 @@ def _beside_others(
 
 def load_machines(root: Path) -> dict[str, Results]:
     """Read what was saved on each kind of machine: a folder each, or one that has no name."""
-    folders = sorted({path.parent for path in root.glob("*/*.json")}, reverse=True)
+    folders = sorted({path.parent for path in root.glob("*/*.json")})
+    # A machine's own kernels come before others on it.
+    folders.sort(key=lambda path: path.name.split("-")[:2], reverse=True)
     found = {path.name: load(path) for path in folders if path.name != "quick"}
     return found or {"": load(root)}
 

@@ -25,13 +25,13 @@ def seconds_text(value: float) -> str:
 
 def with_unit(value: float | None, unit: str) -> str:
     """Write a figure the way its unit is read: 0.62, 45 ×, 120 MiB."""
-    return number(value) + (f" {unit}" if unit in ("×", "MiB", "GiB", "rows/s") else "")
+    return number(value) + (f" {unit}" if unit in ("×", "ms", "MiB", "GiB", "rows/s") else "")
 
 
 def with_unit_exact(value: float, unit: str) -> str:
     """Write a target as it was set."""
     text = f"{value:.2f}" if unit in ("ratio", "exponent") else f"{value:g}"
-    return text + (f" {unit}" if unit in ("×", "MiB", "GiB") else "")
+    return text + (f" {unit}" if unit in ("×", "ms", "MiB", "GiB") else "")
 
 
 def shape(*sizes: int) -> str:

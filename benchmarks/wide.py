@@ -14,7 +14,7 @@ import numpy as np
 from measure import GIB, MIB, compare, peak_extra_memory, run_once
 from numpy.typing import NDArray
 from picking import agreement, paper_form, picks
-from rows import Row, not_run, time_ratio_row
+from rows import Row, not_run, spread_row, time_ratio_row
 from text import shape
 from textbook import textbook_search, textbook_select
 
@@ -148,6 +148,33 @@ def search_alone(quick: bool) -> list[Row]:
             at_least=15,
             unit="×",
             note=agreement(measured.results["projse"], measured.results["textbook"]),
+        )
+    ]
+
+
+def include(quick: bool) -> list[Row]:
+    """Measure what variables that come first cost beyond a fit without them."""
+    m, n_x, n_y, n_first = (200, 2_000, 5, 20) if quick else (5_000, 40_000, 10, 150)
+    X, Y = data.regression(m, n_x, n_y)
+    first = np.arange(n_x // 2, n_x // 2 + n_first)
+    measured = compare(
+        {
+            "columns": lambda: X[:, first].T @ X,
+            "fit": lambda: picks(paper_form(5), X, Y),
+            "include": lambda: picks(paper_form(n_first + 5, include=first), X, Y),
+        },
+        repeats=3 if quick else 7,
+    )
+    columns, fit, both = (np.array(measured.times[who]) for who in ("columns", "fit", "include"))
+    return [
+        spread_row(
+            "include",
+            f"{shape(m, n_x, n_y)} float64, 5 picks after {n_first} in include",
+            f"time beyond a fit without include ÷ numpy's product of the {n_first} columns with X",
+            ((both - fit) / columns).tolist(),
+            at_most=2.0,
+            seconds=measured.medians(),
+            memory_mib={who: used / MIB for who, used in measured.memory.items()},
         )
     ]
 

@@ -6,15 +6,16 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from threading import Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import OpenBLASController, ThreadpoolController
 
-LEAST_FOR_BLAS = 250_000
-"""With fewer multiplications BLAS itself starts no threads, and need not be told."""
+LEAST_FOR_BLAS = 500_000
+"""With fewer multiplications BLAS itself starts no threads, and need not be told: OpenBLAS takes a
+second one from 2¹⁹ on."""
 
 WORTH_WAKING = 100_000_000
 """From this many on, threads that may have to be woken save more than that takes."""
@@ -75,8 +76,7 @@ class _SharedLimit:
         with self._lock:
             if not self._n_holders:
                 self._found = [(lib, lib.num_threads) for lib in _shared_libraries()]
-                for lib, _ in self._found:
-                    _set_num_threads(lib, 1)
+                _set_num_threads([(lib, 1) for lib, _ in self._found])
             self._n_holders += 1
 
     def leave(self) -> None:
@@ -92,10 +92,8 @@ class _SharedLimit:
         self._reset()
 
     def _restore(self) -> None:
-        for lib, found in self._found:
-            # Another number is somebody else's, set or restored meanwhile, and later than ours.
-            if lib.num_threads == 1:
-                _set_num_threads(lib, found)
+        # Another number is somebody else's, set or restored meanwhile, and later than ours.
+        _set_num_threads([(lib, found) for lib, found in self._found if lib.num_threads == 1])
         self._found = []
 
 
@@ -117,13 +115,14 @@ def _own_libraries() -> ThreadpoolController:
     return _blas().select(threading_layer="openmp")
 
 
-def _set_num_threads(lib: Any, n: int) -> None:
-    """Set the number of threads, whichever thread set it last."""
+def _set_num_threads(numbers: list[tuple[Any, int]]) -> None:
+    """Set the number of threads of libraries, whichever thread set it last."""
     # From some version on, threadpoolctl listens to one thread only and ignores all others.
     release = getattr(OpenBLASController, "clear_controlling_thread", None)
     if release is not None:
         release(force=True)
-    lib.set_num_threads(n)
+    for lib, n in numbers:
+        lib.set_num_threads(n)
     if release is not None:
         release(force=True)
 
@@ -137,7 +136,8 @@ def one_blas_thread() -> Iterator[None]:
     """
     _limit.enter()
     try:
-        with _own_libraries().limit(limits=1, user_api="blas"):
+        own = _own_libraries()
+        with own.limit(limits=1, user_api="blas") if own.lib_controllers else nullcontext():
             yield
     finally:
         _limit.leave()

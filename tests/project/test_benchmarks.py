@@ -96,7 +96,9 @@ def test_suite_goes_on_when_a_case_fails(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", ["search", "few-outputs", "growth-in-rows"])
+@pytest.mark.parametrize(
+    "case", ["search", "few-outputs", "growth-in-rows", "small-fits", "include"]
+)
 def test_case_of_the_engine_runs_in_a_process_of_its_own(case):
     from measure import isolated
     from suites import run_case
@@ -128,3 +130,34 @@ def test_cases_run_later_stand_beside_those_of_the_same_commit_only(tmp_path):
     assert list(cases().items()) == [("tall", 2), ("search", 3)]
     saved.save("engine", [again], made("b"), tmp_path, cases=True)
     assert cases() == {"tall": 2}
+
+
+def test_other_kernels_are_another_machine(monkeypatch):
+    import machine
+
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    own = machine.kind()
+    monkeypatch.setattr(machine, "blas_kernels", lambda: "Prescott")
+    assert machine.kind() == own
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Prescott")
+    assert machine.kind() == f"{own}-prescott-kernels"
+    import run
+
+    assert run.command_line(["--quick"]) == (
+        "OPENBLAS_CORETYPE=Prescott python benchmarks/run.py --quick"
+    )
+
+
+def test_own_kernels_stand_before_others_of_a_machine(tmp_path):
+    import saved
+    from report import kind_title
+    from rows import Row
+
+    made = {"quick": False, "command": "-", "minutes": 1.0, "machine": {"commit": "a"}}
+    for kind in ("amd-avx2", "intel-avx512-haswell-kernels", "intel-avx512"):
+        saved.save("engine", [Row("tall", "w", "m", 1.0)], made, tmp_path / kind)
+    assert [kind_title(kind) for kind in saved.load_machines(tmp_path)] == [
+        "Intel, AVX-512",
+        "Intel, AVX-512, Haswell kernels",
+        "AMD, AVX2",
+    ]

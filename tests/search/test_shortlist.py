@@ -55,6 +55,16 @@ def test_a_round_is_made_at_once_however_long_it_is():
     assert [len(asked) for asked in gram.asked] == [14]
 
 
+def test_likely_rows_are_as_many_as_the_picks_to_come_ask_for(monkeypatch):
+    monkeypatch.setattr("projse.search.shortlist.SPARE", 2)
+    gram, wanted = CountedGram(), np.arange(20)
+    shortlist = Shortlist(gram, 23, np.arange(40) >= 20)
+    shortlist.rows(wanted, lambda: np.arange(40.0))
+    assert gram.asked == [[*range(20), 35, 36, 37, 38, 39]]
+    row(shortlist, 21, np.arange(40.0))
+    assert gram.asked[1:] == [[21]]  # two more to come and two spare, which are there
+
+
 def test_rows_are_the_callers_to_write_to():
     gram, scores = CountedGram(), np.arange(40.0)
     shortlist = Shortlist(gram, 30, np.ones(40, dtype=bool))

@@ -16,7 +16,7 @@ from variants import slow
 
 from projse import PAPER, Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
-from projse.search.significance import selection_pvalue
+from projse.search.significance import GivenPicks, selection_pvalue
 
 FALSE_ALARM = 1e-8
 """Probability that one bound fails by chance."""
@@ -304,3 +304,40 @@ def test_pvalues_with_a_ridge_are_on_the_safe_side_under_the_null(seed, alpha, r
         pvalues.append(ProjSe(5, **options).fit(X, Y).pvalues_)
     for t, column in enumerate(np.transpose(pvalues)):
         assert scipy.stats.kstest(column, "uniform", alternative="greater").pvalue > FALSE_ALARM, t
+
+
+@pytest.mark.parametrize("dependent", [None, "copy", "in the references"])
+def test_pvalues_are_the_same_at_the_end_and_one_by_one(seed, dependent):
+    rng = np.random.default_rng([seed, 30])
+    X, Y = rng.normal(size=(60, 9)), rng.normal(size=(60, 4))
+    X[:, 0] += Y[:, 0]
+    if dependent == "copy":
+        X[:, 5] = X[:, 2]
+    elif dependent:
+        X[:, 1] = Y @ rng.normal(size=4)
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    X /= np.linalg.norm(X, axis=0)
+    K, R = X.T @ X, np.linalg.qr(Y)[0].T @ X
+    at_the_end, one_by_one = (GivenPicks(4, 59.0, 1e-10) for _ in range(2))
+    expected = []
+    for t, j in enumerate([0, 1, 2, 3, 5, 8]):
+        for given in (at_the_end, one_by_one):
+            given.add(j, K[j], R[:, j], 9 - t)
+        expected.append(one_by_one.last())
+    np.testing.assert_allclose(at_the_end.all(), expected, rtol=1e-6)
+    if dependent is None:
+        # The last one from its definition: both sides given the picks before it.
+        S = np.linalg.qr(X[:, [0, 1, 2, 3, 5]])[0]
+        x, Z = X[:, 8] - S @ (S.T @ X[:, 8]), np.linalg.qr(Y - S @ (S.T @ Y))[0]
+        share = np.linalg.norm(Z.T @ x) ** 2 / (x @ x)
+        assert expected[-1] == pytest.approx(selection_pvalue(share, 4, 0, 4, 54), rel=1e-6)
+
+
+def test_picks_of_a_number_and_of_auto_have_the_same_pvalues(seed):
+    rng = np.random.default_rng([seed, 31])
+    X, Y = rng.normal(size=(80, 10)), rng.normal(size=(80, 3))
+    Y[:, :2] += 3 * X[:, :2]
+    auto = ProjSe("auto").fit(X, Y)
+    number = ProjSe(len(auto.selected_)).fit(X, Y)
+    assert auto.selected_.tolist() == number.selected_.tolist()
+    np.testing.assert_allclose(number.pvalues_, auto.pvalues_, rtol=1e-6)

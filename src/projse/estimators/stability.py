@@ -321,9 +321,8 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
         task = self._task(one_view)
         ties = np.random.default_rng(deepcopy(rng).integers(1 << 62))  # leaves the draws of rows
         for _ in range(self.n_resamples):
-            yield replace(
-                task, plan=replace(task.plan, tie_order=ties.permutation(task.n_variables))
-            )
+            order = ties.permutation(task.n_variables)
+            yield replace(task, plan=replace(task.plan, tie_order=order, with_pvalues=False))
 
     def _fit_blocks(
         self, rows: Rows, blocks: list[Array], rng: np.random.Generator

@@ -24,11 +24,12 @@ class ElementwiseGram(FeatureGram):
         self.eps = gram.eps
         self.n_conditioned = gram.n_conditioned
         self.noise = kernel.noise(gram.eps)
-        y_norms = np.diag(gram.yy).copy()
+        y_norms = gram.yy.diagonal()
         self._live_y = np.flatnonzero(y_norms > 0)
         self.alive = gram.xx_diag > 0
+        self._all_alive = bool(self.alive.all())
         y_norms = y_norms[self._live_y]
-        x_norms = np.where(self.alive, gram.xx_diag, 1.0)
+        x_norms = gram.xx_diag if self._all_alive else np.where(self.alive, gram.xx_diag, 1.0)
         # A unit-norm variable is its inner products over its norm; the kernel then sees norm 1.
         self._uy = 1 / np.sqrt(y_norms) if scale else np.ones_like(y_norms)
         self._ux = 1 / np.sqrt(x_norms) if scale else np.ones_like(x_norms)
@@ -37,7 +38,10 @@ class ElementwiseGram(FeatureGram):
         self.kernel = kernel
         self._unit_norms = scale
         self._kept: Array | None = None
-        yy = gram.yy[np.ix_(self._live_y, self._live_y)] * self._uy[:, None] * self._uy
+        yy = gram.yy
+        if len(self._live_y) < len(yy):
+            yy = yy[np.ix_(self._live_y, self._live_y)]
+        yy = yy * self._uy[:, None] * self._uy
         self._cosines_yy = yy
         self.yy = self._map(yy.copy(), self._gy, self._gy)
         np.fill_diagonal(self.yy, 1.0)
@@ -130,7 +134,8 @@ class ElementwiseGram(FeatureGram):
         if self._kept is not None:
             return np.array(self._kept[:, columns])
         block = self._map(self._base(columns), self._gy, self._gx[columns])
-        block[:, ~self.alive[columns]] = 0.0
+        if not self._all_alive:
+            block[:, ~self.alive[columns]] = 0.0
         return block
 
     def left(self, w: Array) -> Array:
@@ -176,11 +181,16 @@ class ElementwiseGram(FeatureGram):
                 "with Moments.from_arrays(..., with_xx=True)."
             )
         rows = self.gram.x_rows(indices, columns)
-        columns = np.arange(self.n_x) if columns is None else columns
+        everywhere = slice(None) if columns is None else columns
         rows *= self._ux[indices][:, None]
-        rows *= self._ux[columns]
-        rows = self._map(rows, self._gx[indices], self._gx[columns])
-        rows[:, ~self.alive[columns]] = 0.0
-        rows[indices[:, None] == columns] = 1.0
-        rows[~self.alive[indices]] = 0.0
+        rows *= self._ux[everywhere]
+        rows = self._map(rows, self._gx[indices], self._gx[everywhere])
+        if columns is None:
+            for i, j in enumerate(indices.tolist()):
+                rows[i, j] = 1.0
+        else:
+            rows[indices[:, None] == columns] = 1.0
+        if not self._all_alive:
+            rows[:, ~self.alive[everywhere]] = 0.0
+            rows[~self.alive[indices]] = 0.0
         return rows

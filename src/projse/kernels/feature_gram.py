@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.kernels.eigh import eigh
+from projse.threads import threads_worth
+
 if TYPE_CHECKING:
     from projse.kernels.linear_gram import LinearGram
 
@@ -33,6 +36,19 @@ class FeatureGram(ABC):
     alive: NDArray[np.bool_]
     noise: float
     eps: float
+    _directions: tuple[Array, Array] | None = None
+
+    def directions(self, *, keep: bool = False) -> tuple[Array, Array]:
+        """Return the eigenvalues of ``yy``, ascending, and its eigenvectors.
+
+        About ``9 n_y³`` flops, unless they were kept for whoever asks next.
+        """
+        found = self._directions
+        if found is None:
+            with threads_worth(9 * self.n_y**3):
+                found = eigh(self.yy)
+        self._directions = found if keep else None
+        return found
 
     @property
     def linear(self) -> LinearGram | None:

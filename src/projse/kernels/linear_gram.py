@@ -123,10 +123,11 @@ def gram_of(
     w = moments.sum_weights
     x_mean = moments.x_mean
     xx_diag = squared_norms(moments, "X", center)
+    y_squares = None if moments.y_mean is None else squared_norms(moments, "y", center)
     x_rows: XRows | None = None
     narrow = False
     if rare_references is None:
-        rare_references = references_on_few_rows(moments, center)
+        rare_references = references_on_few_rows(moments, center, squares=y_squares)
     few = _few_rows(moments, center, rows) if rare_references else _none_of_them
     if moments.xx is not None:
         x_rows, narrow = _products_at_hand(moments.xx, moments, center), True
@@ -150,9 +151,9 @@ def gram_of(
         if not whole_reference:
             none = np.empty((0, moments.n_x))
             return LinearGram(none[:, :0], none, None, None, xx_diag, eps=moments.eps, **serving)
-        own = reference_products(moments, center)
+        own = reference_products(moments, center, None)
         return LinearGram(own, own, None, None, xx_diag, eps=moments.eps, **serving)
-    y_mean, yy = moments.y_mean, reference_products(moments, center)
+    y_mean, yy = moments.y_mean, reference_products(moments, center, y_squares)
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
     a, b = (sign * w * y_mean[:, None], x_mean[None]) if sign else (None, None)
     gram = LinearGram(yy, moments.yx, a, b, xx_diag, eps=moments.eps, **serving)
@@ -162,8 +163,11 @@ def gram_of(
     return _own_references(given) if moments.one_view and whole_reference else given
 
 
-def reference_products(moments: Moments, center: bool) -> Array:
-    """Return ``G_YY``; with one view and all products, ``G_XX``. Constants have none."""
+def reference_products(moments: Moments, center: bool, y_squares: Array | None) -> Array:
+    """Return ``G_YY``; with one view and all products, ``G_XX``. Constants have none.
+
+    ``y_squares`` are the squared norms of the references, where there are any.
+    """
     if moments.y_mean is None:
         own, mean = moments.xx, moments.x_mean
     else:
@@ -171,8 +175,8 @@ def reference_products(moments: Moments, center: bool) -> Array:
     assert own is not None
     if not center:
         return own + moments.sum_weights * np.outer(mean, mean)
-    if moments.y_mean is not None:
-        live = squared_norms(moments, "y", center) > 0
+    if y_squares is not None:
+        live = y_squares > 0
         if not live.all():
             return own * np.outer(live, live)
     return own
@@ -235,10 +239,12 @@ def _products_at_hand(xx: Array, moments: Moments, center: bool) -> XRows:
     x_mean, w = moments.x_mean, moments.sum_weights
 
     def x_rows(indices: Array, columns: Array | None) -> Array:
-        everywhere = slice(None) if columns is None else columns
-        part: Array = xx[indices][:, everywhere]
+        part: Array = xx[indices]
+        if columns is not None:
+            part = part[:, columns]
         if not center:
-            part += w * np.outer(x_mean[indices], x_mean[everywhere])
+            others = x_mean if columns is None else x_mean[columns]
+            part += w * np.outer(x_mean[indices], others)
         return part
 
     return x_rows

@@ -15,7 +15,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.kernels.linear_gram import reference_products
+from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.rank import default_tol, singular_cut
 from projse.moments.sums import Moments
 from projse.sources.rows import (
@@ -130,34 +130,37 @@ def _lengths(Y: Array, weight: Array | None) -> Array:
     return lengths
 
 
-def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:
+def gram_loses_directions(rows: Rows, moments: Moments, gram: FeatureGram, center: bool) -> bool:
     """Tell whether the Gram matrix of dense references hides directions that the rows have.
 
     A well-conditioned Gram matrix loses nothing. An exactly dependent set of references
     (indicators, sums, copies) has eigenvalues of rounding size and loses nothing either: the rows,
     multiplied by those eigenvectors, give zero. Everything in between does.
 
+    Parameters
+    ----------
+    rows, moments, gram
+        The rows, what they come down to, and linear kernel matrices made of that.
+    center : bool
+
     Notes
     -----
-    A Cholesky factorisation settles the common case; else one eigendecomposition and, for
-    eigenvalues of rounding size, one pass over Y.
+    The eigendecomposition that the search goes by and, for eigenvalues of rounding size, one pass
+    over Y.
     """
-    products = reference_products(moments, center)
-    norms = np.sqrt(np.diag(products))
-    live = np.flatnonzero(norms > 0)
-    K = products[np.ix_(live, live)] / np.outer(norms[live], norms[live])
-    if not len(K):
+    values, vectors = gram.directions(keep=True)
+    n = len(values)
+    if not n:
         return False
-    doubtful = np.sqrt(moments.eps)
-    if _reciprocal_condition(K) > doubtful:
-        return False
-    values, vectors = scipy.linalg.eigh(K, check_finite=False)
-    small = values < doubtful * values[-1]
+    small = values < np.sqrt(moments.eps) * values[-1]
     if not small.any():
         return False
-    null = values <= default_tol(len(K), moments.eps) * values[-1]
+    null = values <= default_tol(n, moments.eps) * values[-1]
     if (small & ~null).any():
         return True
+    assert gram.linear is not None
+    norms = np.sqrt(np.diag(gram.linear.yy))
+    live = np.flatnonzero(norms > 0)
     data = rows.counted()
     source = data.X if data.Y is None else data.Y
     m = len(source)
@@ -177,16 +180,6 @@ def gram_loses_directions(rows: Rows, moments: Moments, center: bool) -> bool:
         lengths -= sums**2 / moments.sum_weights
     # Rounding of the stored values, which a large mean magnifies, and of a basis made from them.
     offset = np.abs(shift[live]) * np.sqrt(moments.sum_weights) / norms[live]
-    stored = 4 * moments.eps * (1.0 + float(offset.max())) * len(K)
-    cut = singular_cut(m, len(K), moments.eps) * np.sqrt(values[-1])
+    stored = 4 * moments.eps * (1.0 + float(offset.max())) * n
+    cut = singular_cut(m, n, moments.eps) * np.sqrt(values[-1])
     return bool((np.sqrt(np.maximum(lengths, 0.0)) > cut + stored).any())
-
-
-def _reciprocal_condition(K: Array) -> float:
-    """Estimate of 1/κ in the 1-norm; 0 where K is not positive definite to working precision."""
-    potrf, pocon = scipy.linalg.get_lapack_funcs(("potrf", "pocon"), (K,))
-    triangle, failed = potrf(K)
-    if failed:
-        return 0.0
-    rcond, _ = pocon(triangle, np.linalg.norm(K, 1))
-    return float(rcond)

@@ -201,18 +201,6 @@ def _route(
     by_sample = not products and sample_tells_references(rows)
     moments = moments_of(rows, with_xx=products, y_extremes=not by_sample, **options)
     rare = references_on_few_rows(rows, spec.center, moments) if by_sample else None
-    if (
-        solver == "auto"
-        and can_qr
-        and dense_reference
-        and gram_loses_directions(rows, moments, spec.center)
-    ):
-        basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
-        through_basis = moments_of(basis, **options)
-        if rare is None:
-            rare = references_on_few_rows(moments, spec.center)
-        gram = from_moments(through_basis, spec, rows=basis, rare_references=rare)
-        return Route(gram, moments, through_basis, basis, spectrum, loadings)
     gram = from_moments(
         moments,
         spec,
@@ -220,6 +208,17 @@ def _route(
         whole_reference=whole_reference,
         rare_references=rare,
     )
+    if (
+        solver == "auto"
+        and can_qr
+        and dense_reference
+        and gram_loses_directions(rows, moments, gram, spec.center)
+    ):
+        basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
+        through_basis = moments_of(basis, **options)
+        rare = gram.rare_references
+        gram = from_moments(through_basis, spec, rows=basis, rare_references=rare)
+        return Route(gram, moments, through_basis, basis, spectrum, loadings)
     return Route(gram, moments, moments, rows)
 
 

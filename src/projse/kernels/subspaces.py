@@ -136,6 +136,11 @@ class WhitenedGram(FeatureGram):
             self.yy = self.x_rows(np.arange(self.n_x))
             self.yy = (self.yy + self.yy.T) / 2
 
+    def directions(self, *, keep: bool = False) -> tuple[Array, Array]:
+        if self._one_view:
+            return super().directions(keep=keep)
+        return self.inner.directions(keep=keep)
+
     def _blocks(self, bases: Mapping[int, Array]) -> list[tuple[Array, Array]]:
         order = np.argsort(self.variables.of_column, kind="stable")
         counts = np.bincount(self.variables.of_column, minlength=self.variables.n)

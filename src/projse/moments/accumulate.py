@@ -45,6 +45,9 @@ PRODUCTS_ROWS = 2048
 
 MAX_STRIPES = 64
 
+HEAD_ROWS = 256
+"""So many first rows decide about a shift."""
+
 
 def product_dtype(*arrays: Array | None) -> np.dtype[Any]:
     """Return float32 when every dense array is float32 (or narrower float), else float64."""
@@ -65,19 +68,28 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
     """
     if not len(head) or (head.dtype.itemsize == 1 and not weighted):
         return None  # sums of bytes and of their squares are exact
-    mean, limit = np.empty(head.shape[1]), np.empty(head.shape[1])
-    for start in range(0, head.shape[1], TILE_COLUMNS):
-        columns = slice(start, start + TILE_COLUMNS)
+    n = head.shape[1]
+    tiles = [slice(start, start + TILE_COLUMNS) for start in range(0, n, TILE_COLUMNS)]
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        if all(_is_near_zero(head[:, columns]) for columns in tiles):
+            return None
+    shift = np.empty(n)
+    for columns in tiles:
         tile = np.asarray(head[:, columns], dtype=np.float64)
-        # About the first row, so that rounding leaves a constant column no spread.
-        spread = tile - tile[0]
-        offset = reduce_rows(np.add, spread) / len(tile)
-        middle = tile[0] + offset
-        spread -= offset
-        spread *= spread
-        deviation = np.sqrt(reduce_rows(np.add, spread) / len(tile))
-        mean[columns], limit[columns] = middle, 2 * deviation
-    return None if np.all(np.abs(mean) <= limit) else mean.astype(dtype)
+        # About the first row, so that the mean of a constant column is its value.
+        shift[columns] = tile[0] + reduce_rows(np.add, tile - tile[0]) / len(tile)
+    return shift.astype(dtype)
+
+
+def _is_near_zero(tile: Array) -> bool:
+    """Tell whether all means are within two standard deviations, or exactly 0.
+
+    A variance that is lost in rounding is far below the square of the mean.
+    """
+    tile = np.asarray(tile, dtype=np.float64)
+    mean = np.einsum("ij->j", tile) / len(tile)
+    near = 5 * mean * mean < np.einsum("ij,ij->j", tile, tile) * (4 / len(tile))
+    return bool(near.all() or (near | (mean == 0)).all())
 
 
 def accumulate_dense(
@@ -86,6 +98,7 @@ def accumulate_dense(
     weight: Array | None,
     *,
     with_xx: bool = False,
+    with_squares: bool = True,
     y_extremes: bool = True,
     n_jobs: int | None = None,
     batch_size: int | None = None,
@@ -106,6 +119,8 @@ def accumulate_dense(
         Non-negative row weights.
     with_xx : bool
         Also sum the p × p products of X with itself.
+    with_squares : bool
+        Sum the squares of X; without, ``xx_diag`` may be anything.
     y_extremes : bool
         Also take the smallest and the largest values of dense references.
     codes : ndarray of int of shape (m,) or None
@@ -159,7 +174,7 @@ def accumulate_dense(
             batch_size -= batch_size % whole
         if sparse_y and blocks:
             batch_size = blocks  # a block is handed out as it lies; more of them would be copied
-    head: Any = slice(0, min(m, max(min(batch_size, 1024), 256)))
+    head: Any = slice(0, min(m, HEAD_ROWS))
     if weight is not None:
         head = np.flatnonzero(weight)[head]
     weighted = weight is not None
@@ -185,7 +200,7 @@ def accumulate_dense(
         shift = None if x_shift is None else x_shift[used]
         if made_here:
             return PackedSum(Operands(X, Y, weight, shift, y_shift, dtype, batch_size))
-        rows = Operands(X[:, used], Y, weight, shift, y_shift, dtype, batch_size)
+        rows = Operands(X[:, used], Y, weight, shift, y_shift, dtype, batch_size, with_squares)
         if order is not None and codes is not None:
             return ClassSum(rows, codes, order)
         return BlockSum(rows) if block else RowSum(rows)

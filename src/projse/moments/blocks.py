@@ -7,7 +7,7 @@ little more than the pass.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from copy import copy
 from itertools import accumulate
 from typing import Any
 
@@ -31,7 +31,7 @@ from projse.sources.encode_targets import column_names
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.table.frame import is_table
 from projse.sources.table.partition import LookOptions, encoded_piece
-from projse.threads import effective_n_threads, ordered_map
+from projse.threads import effective_n_threads, ordered_map, threads_worth
 
 Array = NDArray[Any]
 
@@ -201,6 +201,8 @@ class StackedMoments:
                 for block, w, d in zip(blocks, self.weights, dx, strict=True)
             )
         self._y: Array | None = None
+        self._yy: Array | None = None
+        self._yx: Array | None = None
         if total.y_mean is None:
             return
         dy = [block.y_mean - total.y_mean for block in blocks]
@@ -236,20 +238,24 @@ class StackedMoments:
         for start in range(0, len(counts), chunk):
             part = np.asarray(counts[start : start + chunk], dtype=np.float64)
             weights, n_samples = part @ self.weights, part @ self.n_samples
-            x = part @ self._x
-            xx = None if self._xx is None else part @ self._xx
-            xx_diag = None if self._xx_diag is None else part @ self._xx_diag
-            y = None if self._y is None else part @ self._y
-            yy = None if y is None else part @ self._yy
-            yx = None if y is None else part @ self._yx
+            x, xx, xx_diag, y, yy, yx = (
+                None if stack is None else self._sums(part, stack)
+                for stack in (self._x, self._xx, self._xx_diag, self._y, self._yy, self._yx)
+            )
             for i, (n, w) in enumerate(zip(n_samples, weights, strict=True)):
                 moments = self._moments(
                     int(n),
                     float(w),
                     *(None if a is None else a[i] for a in (x, xx, xx_diag, y, yy, yx)),
                 )
-                extremes: Any = self._extremes.of(part[i] > 0)
-                yield replace(moments, **extremes)
+                for name, values in self._extremes.of(part[i] > 0).items():
+                    setattr(moments, name, values)
+                yield moments
+
+    def _sums(self, counts: Array, stack: Array) -> Array:
+        with threads_worth(counts.size * stack.shape[1]):
+            sums: Array = counts @ stack
+        return sums
 
     def _moments(
         self,
@@ -263,30 +269,24 @@ class StackedMoments:
         yx: Any,
     ) -> Moments:
         """Centre sums about the common shift."""
-        total = self.total
+        moments = copy(self.total)
+        n_x, n_y = moments.n_x, moments.n_y
         dx = x / w
         if xx is not None:
-            xx = xx.reshape(total.n_x, total.n_x)
+            xx = xx.reshape(n_x, n_x)
             xx_diag = np.diag(xx).copy()
-            xx = xx - w * np.outer(dx, dx)
-        moments = replace(
-            total,
-            n_samples=n,
-            sum_weights=w,
-            x_mean=total.x_mean + dx,
-            xx_diag=np.maximum(xx_diag - w * dx**2, 0.0),
-            xx=xx,
-            x_peak=xx_diag,
-        )
+            xx = xx - (w * dx)[:, None] * dx
+        moments.n_samples, moments.sum_weights = n, w
+        moments.x_mean = moments.x_mean + dx
+        moments.xx_diag = np.maximum(xx_diag - w * dx**2, 0.0)
+        moments.xx, moments.x_peak = xx, xx_diag
         if y is None:
             return moments
-        assert total.y_mean is not None and total.yy is not None
+        assert moments.y_mean is not None
         dy = y / w
-        yy = yy.reshape(total.n_y, total.n_y)
-        return replace(
-            moments,
-            y_mean=total.y_mean + dy,
-            yy=yy - w * np.outer(dy, dy),
-            yx=yx.reshape(total.n_y, total.n_x) - w * np.outer(dy, dx),
-            y_peak=np.diag(yy).copy(),
-        )
+        yy = yy.reshape(n_y, n_y)
+        moments.y_mean = moments.y_mean + dy
+        moments.y_peak = np.diag(yy).copy()
+        moments.yy = yy - (w * dy)[:, None] * dy
+        moments.yx = yx.reshape(n_y, n_x) - (w * dy)[:, None] * dx
+        return moments

@@ -61,17 +61,13 @@ def moments_of(
     if shift is not None:
         moments = _moved_back(moments, shift)
     x = rows.x_variables
-    return replace(
-        moments,
-        feature_names=rows.feature_names if x is None else x.titles,
-        target_names=rows.y_titles,
-        classes=rows.classes,
-        x_variables=x,
-        y_variables=rows.y_variables,
-        z_variables=rows.z_variables,
-        encoding=rows.encoding,
-        n_covariates=rows.n_covariates,
-    )
+    moments.feature_names = rows.feature_names if x is None else x.titles
+    moments.target_names = rows.y_titles
+    moments.classes = rows.classes
+    moments.x_variables, moments.y_variables = x, rows.y_variables
+    moments.z_variables, moments.encoding = rows.z_variables, rows.encoding
+    moments.n_covariates = rows.n_covariates
+    return moments
 
 
 def moments_of_table(
@@ -172,7 +168,7 @@ def _dense_moments(
                 codes=codes,
                 progress=progress,
             )
-        y_squares = np.diag(sums.yy)
+        y_squares = sums.yy.diagonal()
         if dtype == np.float32:
             # Squares may leave the range of float32; the products are then made in float64.
             if (
@@ -201,7 +197,7 @@ def _dense_moments(
         y_mean, yy = _sparse_second_moment(counted.Y, counted.weight, w, "y", rows.target_names)
         y_vanished = vanished_sparse(np.diag(yy), y_mean, counted.Y)
     else:
-        y_mean, yy = y_shift + dy, sums.yy - w * np.outer(dy, dy)
+        y_mean, yy = y_shift + dy, sums.yy - (w * dy)[:, None] * dy
         y_vanished = vanished(y_squares, sums.y, sums.yx.T)
     xx_diag = np.maximum(sums.xx_diag - w * dx**2, 0.0)
     xx_diag[lost_to_shift(sums.xx_diag, sums.x, w, eps)] = 0.0
@@ -222,7 +218,7 @@ def _dense_moments(
         y_extremes = Extremes.of(counted.Y) if sparse_y else sums.y_extremes
         if y_extremes is not None:
             moments.y_min, moments.y_max = y_extremes.about(0.0, sums.n_samples)
-    if not one_view and (constant := np.diag(yy) == 0).any():
+    if not one_view and (constant := yy.diagonal() == 0).any():
         moments.yx[constant] = 0.0  # what is left of it is rounding
     mark_vanished(moments, x_vanished, y_vanished)
     return moments

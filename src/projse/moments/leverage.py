@@ -11,6 +11,7 @@ Weights that are no counts of rows are taken as shares, and have a mean of 1.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ TILE_ELEMENTS = 1 << 20
 """Columns of up to this many values (8 MiB) are looked at together."""
 
 
+@lru_cache
 def high_leverage(n_rows: float, center: bool) -> float:
     """Return the leverage above which a column rests on one or two rows, and not by chance.
 
@@ -63,7 +65,14 @@ def high_leverage(n_rows: float, center: bool) -> float:
 
 
 def leverage_by_extremes(
-    moments: Moments, columns: Any, low: Array, high: Array, *, center: bool, view: str = "X"
+    moments: Moments,
+    columns: Any,
+    low: Array,
+    high: Array,
+    *,
+    center: bool,
+    view: str = "X",
+    squares: Array | None = None,
 ) -> Array:
     """Return the largest share of one row in the sum of squares of columns of a view.
 
@@ -76,13 +85,17 @@ def leverage_by_extremes(
     center : bool
         Squares are about the mean.
     view : {"X", "y"}
+    squares : ndarray or None
+        Squared norms of all columns of the view, where they are known.
 
     Returns
     -------
     ndarray of shape (k,)
         As :func:`largest_leverage` has it, but for rounding.
     """
-    squares = squared_norms(moments, view, center)[columns]
+    if squares is None:
+        squares = squared_norms(moments, view, center)
+    squares = squares[columns]
     means = moments.x_mean if view == "X" else moments.y_mean
     assert means is not None
     mean = means[columns] if center else 0.0
@@ -105,12 +118,15 @@ def sample_tells_references(rows: Rows) -> bool:
 
 
 def references_on_few_rows(
-    of: Rows | Moments, center: bool, moments: Moments | None = None
+    of: Rows | Moments,
+    center: bool,
+    moments: Moments | None = None,
+    squares: Array | None = None,
 ) -> bool:
     """Tell whether one or two rows make up any of the references, as far as that is known.
 
     ``moments`` are those of the rows, where they were summed: most references then cost a sample.
-
+    ``squares`` are the squared norms of the references of moments, where they are known.
 
     A variable that one row makes up correlates by chance with a reference as far as that row makes
     up the reference: ``r²`` is at most its leverage. Only where there is such a reference can it
@@ -136,7 +152,8 @@ def references_on_few_rows(
         return True
     else:
         extremes = of.y_min[references], of.y_max[references]
-        leverage = leverage_by_extremes(of, references, *extremes, center=center, view="y")
+        given: Any = {"center": center, "view": "y", "squares": squares}
+        leverage = leverage_by_extremes(of, references, *extremes, **given)
     return bool((leverage > high_leverage(n, center)).any())
 
 

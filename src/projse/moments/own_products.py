@@ -76,7 +76,7 @@ def own_products(rows: Rows, moments: Moments) -> Callable[[Array], Array]:
         for part in _slices(rows, len(indices)):
             X, weight = rows.X[part], None if rows.weight is None else rows.weight[part]
             sums, x_shift, y_shift = accumulate_dense(
-                X, X[:, indices], weight, y_extremes=False, dtype=dtype
+                X, X[:, indices], weight, with_squares=False, y_extremes=False, dtype=dtype
             )
             dx, dy = x_mean - x_shift, x_mean[indices] - y_shift
             total += subtract_outer(sums.yx, dy, sums.x - sums.weight * dx)

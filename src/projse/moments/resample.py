@@ -48,7 +48,7 @@ def deal(
         block = np.empty(n, dtype=narrow)
         block[order] = np.arange(n) % n_blocks
     else:
-        block = (np.arange(n) % n_blocks).astype(narrow)
+        block = np.resize(np.arange(n_blocks, dtype=narrow), n)
         rng.shuffle(block)
     by_block = np.argsort(block, kind="stable")
     return np.split(by_block, np.cumsum(np.bincount(block, minlength=n_blocks))[:-1])

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+EPS = float(np.finfo(np.float64).eps)
+
+LEAST = float(np.finfo(np.float64).smallest_subnormal)
+
 ROUNDING = 64
 """Sums of squares are known to this many units of roundoff of the larger ones they come from."""
 
@@ -38,7 +42,7 @@ def squared_norms(moments: Moments, label: str, center: bool) -> Array:
         names = moments.feature_names
     else:
         assert moments.yy is not None and moments.y_mean is not None
-        centred, mean, peak = np.diag(moments.yy), moments.y_mean, moments.y_peak
+        centred, mean, peak = moments.yy.diagonal(), moments.y_mean, moments.y_peak
         names = moments.target_names
     if not center:
         with np.errstate(over="ignore"):
@@ -47,11 +51,13 @@ def squared_norms(moments: Moments, label: str, center: bool) -> Array:
         refuse_vanishing((norms < SMALLEST_SQUARES) & ((norms > 0) | (mean != 0)), label, names)
         return norms
     with np.errstate(over="ignore"):
-        rounding = w * (4 * np.finfo(np.float64).eps * mean) ** 2
+        rounding = w * (4 * EPS * mean) ** 2
     if peak is not None:
         rounding = np.maximum(rounding, ROUNDING * moments.eps * peak)
     norms = np.where(centred > rounding, centred, 0.0)
-    refuse_vanishing((norms > 0) & (norms < SMALLEST_SQUARES), label, names)
+    low = norms < SMALLEST_SQUARES
+    if low.any():
+        refuse_vanishing(low & (norms > 0), label, names)
     return norms
 
 
@@ -68,8 +74,9 @@ def vanished(squares: Array, sums: Array, products: Array) -> Array:
     All sums of a constant column are exactly 0. ``products`` has a column for each.
     """
     vanished: Array = squares < SMALLEST_SQUARES
-    low = np.flatnonzero(vanished)
-    vanished[low] = (squares[low] > 0) | (sums[low] != 0) | products[:, low].any(axis=0)
+    if vanished.any():
+        low = np.flatnonzero(vanished)
+        vanished[low] = (squares[low] > 0) | (sums[low] != 0) | products[:, low].any(axis=0)
     return vanished
 
 
@@ -91,15 +98,14 @@ def mark_vanished(moments: Moments, x: Array, y: Array | None) -> None:
     Further rows may make up for it; a selection refuses what is left so. The smallest number there
     is: however many of them are added, the sum stays below ``SMALLEST_SQUARES``.
     """
-    least = float(np.finfo(np.float64).smallest_subnormal)
-    x = x & (moments.xx_diag < least)
     if x.any():
-        moments.xx_diag[x] = least
+        x = x & (moments.xx_diag < LEAST)
+        moments.xx_diag[x] = LEAST
         if moments.xx is not None:
-            moments.xx[x, x] = least
-    if y is not None and moments.yy is not None:
-        y = y & (np.diag(moments.yy) < least)
-        moments.yy[y, y] = least
+            moments.xx[x, x] = LEAST
+    if y is not None and moments.yy is not None and y.any():
+        y = y & (np.diag(moments.yy) < LEAST)
+        moments.yy[y, y] = LEAST
 
 
 def suits_float32(squares: Array, A: Any) -> bool:

@@ -176,6 +176,8 @@ class Operands:
     dtype : dtype
         Of the products within a batch.
     batch_size : int
+    with_squares : bool
+        Whether the sums of the candidates' squares are asked for; rows in blocks give them anyway.
     """
 
     X: Any
@@ -185,6 +187,7 @@ class Operands:
     y_shift: Array | None
     dtype: np.dtype[Any]
     batch_size: int
+    with_squares: bool = True
 
     @property
     def most_rows(self) -> int:
@@ -219,6 +222,7 @@ class RowSum(BatchSum):
             by_column = Y.strides[0] < Y.strides[1]
             self.with_ones = Y.shape[1] <= THIN_COLUMNS and (by_column or cut().ones_beside)
             self.y_stacks = Stacks(Y, rows.y_shift, dtype, size, with_ones=self.with_ones)
+        self.with_squares = rows.with_squares
         self.ones = np.ones(size, dtype=dtype)
         self.work: _Work | None = None
 
@@ -246,7 +250,7 @@ class RowSum(BatchSum):
             )
             wider = _kept(self.x_stacks.rows(begin, end), counted)
             x = wider if wider.shape[1] == p else wider[:, :p]
-            if sums.xx is None:
+            if sums.xx is None and self.with_squares:
                 sums.xx_diag += work.squares(w, x)
             if self.sparse_y is not None:
                 y = _kept(self.sparse_y[begin:end], counted)

@@ -140,7 +140,7 @@ def subtract_outer(matrix: Array, a: Array, b: Array) -> Array:
     if a.any() and b.any():
         for start in range(0, matrix.shape[1], 4096):
             block = slice(start, start + 4096)
-            matrix[:, block] -= np.outer(a, b[block])
+            matrix[:, block] -= a[:, None] * b[block]
     return matrix
 
 

@@ -221,6 +221,11 @@ class Moments:
             setattr(self, field.name, getattr(total, field.name))
         return self
 
+    def __copy__(self) -> Moments:
+        other = object.__new__(type(self))
+        vars(other).update(vars(self))
+        return other
+
     def __add__(self, other: Moments) -> Moments:
         if not isinstance(other, Moments):
             return NotImplemented

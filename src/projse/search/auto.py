@@ -7,6 +7,7 @@ is mostly noise. The ridge of soft conditioning is every pick's own: see :class:
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -121,7 +122,8 @@ class OwnRidge:
         norm : float
             Its squared norm, given the picks before it.
         """
-        explained = float(np.sum((place * self._units) ** 2)) / self._total
+        products = place * self._units
+        explained = float(products @ products) / self._total
         ridge = self._next(explained / norm, 1, norm)
         self._left -= explained / (norm + ridge)
         return ridge
@@ -146,7 +148,7 @@ class OwnRidge:
         chance = d * ((self._left - gain) / self._n_rows)
         squares = d * self._n_outputs
         signal = gain - chance * _best_of_chance(squares, self._n_candidates / self._k)
-        ridge = chance / signal if signal > 0 else np.inf
+        ridge = chance / signal if signal > 0 else math.inf
         return norm * min(ridge, self._largest)
 
 
@@ -154,5 +156,5 @@ def _best_of_chance(squares: float, n: float) -> float:
     """Return the median of the best of n means of squares of normals, at least their mean, 1."""
     if not squares > 0:
         return 1.0
-    level = -np.expm1(-np.log(2) / max(n, 1.0))
+    level = -math.expm1(-math.log(2) / max(n, 1.0))
     return max(float(chdtri(squares, level)) / squares, 1.0)

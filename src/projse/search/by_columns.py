@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -96,7 +97,7 @@ class SoftColumns:
     @property
     def has_pvalues(self) -> bool:
         """Whether p-values have a meaning."""
-        return not np.isnan(self._given.degrees)
+        return self._given.has_meaning
 
     def best(self, first: int | None) -> Pick | None:
         """Return the best of the eligible, or ``first``; None where rounding explains them all."""
@@ -120,9 +121,19 @@ class SoftColumns:
         return self.eligible & (1 - row * row <= self._vanishing)
 
     def pvalue(self, pick: Pick, row: Array | None, waiting: list[int]) -> float:
-        """Return the p-value of a pick given those before it; each is asked for once."""
+        """Return the p-value of a pick given those before it; each is asked for once.
+
+        NaN where nothing hangs on it now: see :meth:`late_pvalues`.
+        """
+        if not self.has_pvalues:
+            return math.nan
         place = self._deflation.R.column(pick.index) * self._space.unridged
-        return self._given.add(pick.index, row, place, pick.n_candidates + len(waiting))
+        self._given.add(pick.index, row, place, pick.n_candidates + len(waiting))
+        return math.nan if self._space.plan.significance is None else self._given.last()
+
+    def late_pvalues(self) -> list[float] | None:
+        """Return the p-values of all picks at once; None where they were told one by one."""
+        return self._given.all() if self._space.plan.significance is None else None
 
     def take(self, j: int, row: Array | None) -> None:
         """Condition everything on a pick, softly."""

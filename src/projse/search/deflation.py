@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol
 
 import numpy as np
@@ -69,26 +70,28 @@ class ProjectedDeflation:
     def __init__(self, R: Coordinates, noise: Array | float, relative_noise: float) -> None:
         self.R = R
         self.n = R.n
-        self.Q = np.empty((0, R.rank))
+        self._Q = GrowingRows(R.rank)
         lazy = self.n >= LAZY_CANDIDATES
         self.max_active = ACTIVE_ELEMENTS // max(R.rank, 1) if lazy else 0
         self._gathered: Array | None = None
         self._applied = 0
-        self.noise = np.broadcast_to(np.asarray(noise, dtype=np.float64), (R.n,))
+        self.noise = noise if isinstance(noise, np.ndarray) else np.full(R.n, noise)
         self.relative_floor = relative_noise**2
 
     def scores(self) -> Array:
+        Q = self._Q.rows
+        if not len(Q):
+            return squared_lengths(self.R)
         out = np.empty(self.n)
         for columns in tiles(self.n):
             block = self.R.tile(columns)
-            if len(self.Q):
-                block = block - self.Q.T @ (self.Q @ block)
+            block = block - Q.T @ (Q @ block)
             out[columns] = np.einsum("ij,ij->j", block, block)
         return out
 
     def score(self, j: int) -> float:
-        left = self.R.column(j)
-        left -= (self.Q @ left) @ self.Q
+        left, Q = self.R.column(j), self._Q.rows
+        left -= (Q @ left) @ Q
         return float(left @ left)
 
     def opening_scores(self) -> Array:
@@ -96,20 +99,20 @@ class ProjectedDeflation:
         return squared_lengths(self.R)
 
     def take(self, j: int) -> Array:
-        q = self.R.column(j)
-        for _ in range(2):  # twice is enough (Kahan, Parlett)
-            q -= (self.Q @ q) @ self.Q
-        q /= np.sqrt(q @ q)
-        self.Q = np.vstack([self.Q, q])
+        q, Q = self.R.column(j), self._Q.rows
+        for _ in range(2 if len(Q) else 0):  # twice is enough (Kahan, Parlett)
+            q -= (Q @ q) @ Q
+        q /= math.sqrt(q @ q)
+        self._Q.append(q)
         c: Array = self.R.project(q) if self._gathered is None else q @ self._gathered
         return c
 
     def narrow(self, active: Array | None) -> None:
         self._gathered = None if active is None else self.R.tile(active)
-        self._applied = len(self.Q)
+        self._applied = len(self._Q.rows)
 
     def catch_up(self, scores: Array) -> None:
-        since = self.Q[self._applied :]
+        since = self._Q.rows[self._applied :]
         for columns in tiles(self.n):
             c = since @ self.R.tile(columns)
             scores[columns] -= np.einsum("ij,ij->j", c, c)
@@ -159,7 +162,7 @@ class CholeskyDeflation:
         row = self.conditioning.x_rows(np.array([j]), self._active, self.scores)[0]
         row -= L[:, place] @ L
         row /= np.sqrt(row[place])
-        self._active_L.append(row[None])
+        self._active_L.append(row)
         if self._active is not None:
             self._pending.append(j)
         self._largest = max(self._largest, float(self.conditioning.x_amplification(j)))
@@ -217,8 +220,8 @@ class GrowingRows:
         return self._storage[: self._used]
 
     def append(self, rows: Array) -> None:
-        """Append rows of shape (k, n)."""
-        used = self._used + len(rows)
+        """Append rows of shape (k, n), or one row of shape (n,)."""
+        used = self._used + (1 if rows.ndim == 1 else len(rows))
         if used > len(self._storage):
             larger = np.empty((max(16, 2 * self._used, used), self._storage.shape[1]))
             larger[: self._used] = self.rows

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.kernels.eigh import eigh
 from projse.kernels.rank import default_tol
 
 Array = NDArray[Any]
@@ -41,6 +42,7 @@ def factor(
     eps: float = float(np.finfo(np.float64).eps),
     largest: float | None = None,
     amplification: Array | None = None,
+    directions: tuple[Array, Array] | None = None,
 ) -> Factor:
     """Factor a Gram matrix: ``FᵀF = (K + αI)⁻¹`` on the directions that are kept.
 
@@ -61,6 +63,8 @@ def factor(
     amplification : ndarray of shape (n,) or None
         How many times its unit roundoff each row of K is off. A direction is dropped that is
         shorter than the rounding of the rows it is made of, whatever ``tol`` says.
+    directions : tuple of ndarray or None
+        Eigenvalues of K, ascending, and its eigenvectors, where they are known.
 
     Notes
     -----
@@ -70,7 +74,7 @@ def factor(
     n = len(K)
     if n == 0:
         return Factor(np.empty((0, 0)), 0.0, np.empty(0))
-    values, vectors = np.linalg.eigh(K)  # by divide and conquer
+    values, vectors = eigh(K) if directions is None else directions
     values, vectors = values[::-1], vectors[:, ::-1]
     top = float(values[0]) if largest is None else largest
     cut = (default_tol(n, eps) if tol is None else tol) * top

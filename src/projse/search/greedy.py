@@ -11,6 +11,7 @@ then all the directions taken since are applied to everything in one product.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -57,7 +58,7 @@ def first_of(tied: NDArray[np.bool_], order: Array | None) -> tuple[int, int]:
     """
     n_tied = int(np.count_nonzero(tied))
     if order is None or n_tied < 2:
-        return int(np.argmax(tied)), n_tied
+        return int(tied.argmax()), n_tied
     places = np.flatnonzero(tied)
     return int(places[np.argmin(order[places])]), n_tied
 
@@ -88,7 +89,7 @@ class Scoreboard:
         # Every turn returns, drops a candidate, or makes scores exact, which two others precede.
         for _ in range(4 * self.deflation.n + 64):
             j, score, runner_up, best = self._leader()
-            if not np.isfinite(best) or np.isnan(self._bound):
+            if not math.isfinite(best) or math.isnan(self._bound):
                 break  # no comparison with NaN is ever true
             if self._active is not None and self._bound > min(runner_up, best * (1 - TIE)):
                 self._catch_up()
@@ -125,7 +126,7 @@ class Scoreboard:
         self._pending += 1
         self._exact -= c * c
         np.maximum(self._exact, 0.0, out=self._exact)
-        if self._active is None and self._pending == self._rest:
+        if self._active is None and self._pending == self._rest and self.deflation.max_active:
             self._activate()
 
     def _leader(self) -> tuple[int, float, float, float]:

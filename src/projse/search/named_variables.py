@@ -51,9 +51,9 @@ class NamedVariables:
     def included_and_excluded(self, include: Any, exclude: Any) -> tuple[Array, Array]:
         """Return what comes first and what is never picked; refuse what is both."""
         first, never = self.indices("include", include), self.indices("exclude", exclude)
-        both = np.intersect1d(first, never)
-        if both.size:
-            j = int(both[0])
+        both = set(first.tolist()) & set(never.tolist())
+        if both:
+            j = min(both)
             label = f"{self.noun} {j if self.names is None else repr(self.names[j])}"
             raise ValueError(
                 f"include and exclude overlap: {label} is in both; take it out of one of them."

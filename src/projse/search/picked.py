@@ -155,24 +155,23 @@ def gather(
     products = _products(route, selection, indices, spec)
     if products is not None and parts is not None:
         products = _combined(products, parts)
+    behind = route.behind
+    handed_on = route.moments is behind
+    has_products = behind is not None and handed_on and behind.xx is not None and n_picks > 0
     picked = Picked(
         spec=spec,
-        plan=replace(plan, tie_order=None),
+        plan=plan if plan.tie_order is None else replace(plan, tie_order=None),
         indices=indices,
         pick_of=pick_of,
         products=products,
+        has_products=has_products,
         variables=variables,
         bases=bases,
         n_sketched=route.n_sketched,
     )
-    behind = route.behind
-    if behind is None or not n_picks:
+    # Neighbours of variables of several columns would be found among all products only.
+    if behind is None or not n_picks or has_products or picked.grouped:
         return picked
-    handed_on = route.moments is behind
-    if handed_on and behind.xx is not None:
-        return replace(picked, has_products=True)
-    if picked.grouped:
-        return picked  # whose neighbours would be found among all products only
     x_rows = _rows(route, selection, indices)
     if x_rows is None:
         return picked

@@ -76,6 +76,8 @@ class Plan:
         Among tied candidates the one with the lowest number here wins; None: the lowest index.
     keeps_rows : bool
         Whether the selection hands out the rows of ``K_XX`` that it asked for.
+    with_pvalues : bool
+        Whether p-values are asked for; those that the number of picks goes by are made anyway.
     """
 
     n_features: int | None
@@ -99,6 +101,7 @@ class Plan:
     significance: float | None = None
     tie_order: Array | None = None
     keeps_rows: bool = False
+    with_pvalues: bool = True
 
     @property
     def needs_factor(self) -> bool:
@@ -204,6 +207,7 @@ class ReferenceSpace:
             eps=gram.eps,
             largest=self.largest,
             amplification=amplification if units is None else amplification * units,
+            directions=gram.directions() if K is gram.yy else None,
         )
         if self.largest is None:
             self.largest = kept.largest
@@ -312,14 +316,18 @@ def _select(
     if plan.is_soft:
         if plan.exhausted == "stop":
             wanted = min(wanted, len(selection.indices) + search.rank)
+        soft = search.soft()
         select_softly(
-            search.soft(),
+            soft,
             plan,
             has_products=gram.has_x_rows,
             wanted=wanted,
             selection=selection,
             progress=progress,
         )
+        late = soft.late_pvalues()
+        if late:
+            selection.pvalues[-len(late) :] = late
         return
     round_number = 0
     pending: list[int] = []

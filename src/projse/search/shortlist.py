@@ -55,7 +55,8 @@ class Shortlist:
         self._asked: dict[int, Array] | None = {} if keeps else None
         self.n_fills = 0
         self._gram = gram
-        self._size = shortlist_size(n_picks, gram.far_x_rows)
+        self._n_picks = n_picks
+        self._wanted: set[int] = set()
         self._rows: dict[int, Array] = {}
 
     def rows(self, wanted: Array, scores: Callable[[], Array] | None = None) -> Array:
@@ -66,6 +67,7 @@ class Shortlist:
         if self._gram.narrow_x_rows:
             rows = self._gram.x_rows(wanted)
         else:
+            self._wanted.update(wanted.tolist())
             if any(j not in self._rows for j in wanted.tolist()):
                 self._fill(wanted, None if scores is None else scores())
             rows = np.array([self._rows[j] for j in wanted.tolist()])
@@ -95,7 +97,9 @@ class Shortlist:
         likely: list[int] = []
         if scores is not None:
             ranks = np.where(self.eligible, scores, -1.0)
-            best = np.argpartition(-ranks, min(self._size, len(ranks)) - 1)[: self._size]
+            to_come = max(self._n_picks - len(self._wanted), 0)
+            size = shortlist_size(to_come, self._gram.far_x_rows)
+            best = np.argpartition(-ranks, min(size, len(ranks)) - 1)[:size]
             likely = best[ranks[best] > 0].tolist()
         chosen = dict.fromkeys([*wanted.tolist(), *sorted(likely)])
         kept = {j: self._rows[j].copy() for j in chosen if j in self._rows}

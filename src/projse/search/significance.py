@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg.blas import dtrsv
+from scipy.linalg.lapack import dpotrf
 from scipy.special import betainc
 
 from projse.moments.counts import are_no_counts
+from projse.search.deflation import GrowingRows
 
 Array = NDArray[Any]
 
 
 def unconvinced(pvalue: float) -> str:
     """Tell a pick that may be chance from one that nothing can be said of."""
-    return "no p-values" if np.isnan(pvalue) else "significance"
+    return "no p-values" if math.isnan(pvalue) else "significance"
 
 
 def degrees_of_freedom(sum_weights: float, n_rows: int, center: bool) -> float:
@@ -76,11 +79,11 @@ def selection_pvalue(
     """
     a, b = (rank - taken) / 2, (degrees - rank + taken) / 2
     if not (a > 0 and b > 0):
-        return float("nan")
+        return math.nan
     tail = float(betainc(b, a, 1 - min(max(score, 0.0), 1.0)))
     if tail >= 1:
         return 1.0
-    return float(-np.expm1(n_candidates * np.log1p(-tail)))
+    return -math.expm1(n_candidates * math.log1p(-tail))
 
 
 class PlainScores:
@@ -98,7 +101,7 @@ class PlainScores:
     """
 
     def __init__(self, rank: int) -> None:
-        self._taken = np.empty((0, rank))
+        self._taken = GrowingRows(rank)
 
     def add(self, coordinates: Array) -> float:
         """Return the score of a pick, and take its direction out.
@@ -108,12 +111,12 @@ class PlainScores:
         coordinates : ndarray of shape (rank,)
             In an orthonormal basis of the reference space.
         """
-        left = coordinates
+        left, taken = coordinates, self._taken.rows
         for _ in range(2):  # twice is enough (Kahan, Parlett)
-            left = left - (self._taken @ left) @ self._taken
+            left = left - (taken @ left) @ taken
         score = float(left @ left)
         if score > 0:
-            self._taken = np.vstack([self._taken, left / np.sqrt(score)])
+            self._taken.append(left / math.sqrt(score))
         return score
 
 
@@ -128,6 +131,8 @@ class GivenPicks:
     from two Cholesky factors that grow by a row a pick: of ``K_SS``, and of ``K_SS`` given Y. For
     an unrelated candidate h follows the Beta law of :func:`selection_pvalue`; the pick is not
     better than the best of them.
+
+    P-values are asked for after each pick, or all at the end, which costs less.
 
     Parameters
     ----------
@@ -144,12 +149,16 @@ class GivenPicks:
         self.degrees = degrees
         self._rounding = rounding
         self._picks: list[int] = []
-        self._references = np.empty((0, rank))
+        self._products: list[Array] = []
+        self._squares: list[float] = []
+        self._references = GrowingRows(rank)
+        self._n_candidates: list[int] = []
         self._alone = _GrowingCholesky()
         self._with_references = _GrowingCholesky()
+        self.has_meaning = not math.isnan(degrees)
 
-    def add(self, j: int, row: Array | None, coordinates: Array, n_candidates: int) -> float:
-        """Add a pick, and return its p-value.
+    def add(self, j: int, row: Array | None, coordinates: Array, n_candidates: int) -> None:
+        """Add a pick.
 
         Parameters
         ----------
@@ -161,24 +170,64 @@ class GivenPicks:
         n_candidates : int
             Candidates that it was chosen from.
         """
-        if np.isnan(self.degrees):
-            return float("nan")
-        products = np.empty(0) if row is None else row[self._picks]
-        square = 1.0 if row is None else float(row[j])
+        self._products.append(np.empty(0) if row is None else row[self._picks])
+        self._squares.append(1.0 if row is None else float(row[j]))
+        self._picks.append(j)
+        self._references.append(coordinates)
+        self._n_candidates.append(n_candidates)
+
+    def last(self) -> float:
+        """Return the p-value of the last pick; to be asked after each."""
+        return self._next(len(self._picks) - 1)
+
+    def all(self) -> list[float]:
+        """Return the p-values of all picks, none of which was asked for before."""
+        if not self.has_meaning:
+            return [math.nan] * len(self._picks)
+        shares = self._shares_at_once()
+        if shares is None:
+            return [self._next(i) for i in range(len(self._picks))]
+        return [
+            selection_pvalue(1 - share, self.rank, 0, n, self.degrees - i)
+            for i, (share, n) in enumerate(zip(shares, self._n_candidates, strict=True))
+        ]
+
+    def _next(self, i: int) -> float:
+        """Return the p-value of a pick, once those before it were asked for."""
+        if not self.has_meaning:
+            return math.nan
+        products, square, coordinates = self._products[i], self._squares[i], self._references.rows
         degrees = self.degrees - self._alone.rank
         # A pick that lies in the references (and the picks before it) takes a direction of them.
         rank = self.rank - (self._alone.rank - self._with_references.rank)
         left = self._alone.add(products, square, self._rounding)
+        own = coordinates[i]
         unexplained = self._with_references.add(
-            products - self._references @ coordinates,
-            square - float(coordinates @ coordinates),
-            self._rounding,
+            products - coordinates[:i] @ own, square - float(own @ own), self._rounding
         )
-        self._picks.append(j)
-        self._references = np.vstack([self._references, coordinates])
         if left <= self._rounding:
             return 1.0
-        return selection_pvalue(1 - max(unexplained, 0.0) / left, rank, 0, n_candidates, degrees)
+        score = 1 - max(unexplained, 0.0) / left
+        return selection_pvalue(score, rank, 0, self._n_candidates[i], degrees)
+
+    def _shares_at_once(self) -> list[float] | None:
+        """Return what the references leave of each pick; None where a pick depends on others."""
+        n = len(self._picks)
+        if not n:
+            return []
+        own, coordinates = np.diag(self._squares), self._references.rows
+        for i, products in enumerate(self._products):
+            own[i, :i] = products
+        lengths = []
+        for K in (own, own - coordinates @ coordinates.T):
+            L, failed = dpotrf(K, lower=1)
+            squares = np.diagonal(L) ** 2
+            if failed or squares.min() <= self._rounding:
+                return None
+            lengths.append(squares)
+        alone, given_references = lengths
+        shares: list[float] = (given_references / alone).tolist()
+        return shares
 
 
 class _GrowingCholesky:
@@ -196,8 +245,8 @@ class _GrowingCholesky:
 
     def add(self, products: Array, square: float, rounding: float) -> float:
         """Add a variable; return its squared length given the ones before it."""
-        components = products[self._kept]
         k = self.rank
+        components = products if k == self._n else products[self._kept]
         if k:
             components = dtrsv(self._L[:k, :k], components, lower=1)
         left = float(square - components @ components)

@@ -12,13 +12,15 @@ as far as the references are still there. Every pick may have a λ of its own, `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.search.coordinates import Coordinates
+from projse.kernels.feature_gram import tiles
+from projse.search.coordinates import Coordinates, squared_lengths
 from projse.search.deflation import GrowingRows
 from projse.search.greedy import REFRESH, TIE, Pick, first_of
 
@@ -60,50 +62,63 @@ class SoftConditioning:
         self.redundancy = 0.0
         self.norms = alive.astype(np.float64)
         self._vanishing = vanishing
-        self._A = GrowingRows(R.n)
-        self._B = np.empty((0, R.rank))
-        self._U = np.empty((0, R.rank))
+        self._A, self._B, self._U = (GrowingRows(n) for n in (R.n, R.rank, R.rank))
         self._squares = self._exact_squares()
         self._reference = 0.0
 
-    def scores(self) -> Array:
-        """Scores of all candidates, in [0, 1] up to rounding."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(self.norms > self._vanishing, self._squares / self.norms, 0.0)
+    def scores(self, eligible: NDArray[np.bool_] | bool = True) -> Array:
+        """Scores of the candidates, in [0, 1] up to rounding; 0 for those that are not eligible."""
+        some = (self.norms > self._vanishing) & eligible
+        return np.divide(self._squares, self.norms, out=np.zeros(self.n), where=some)
 
     def take(self, j: int, row: Array | None) -> None:
         """Condition everything on candidate j, given its row of ``K_XX``; the last does without."""
-        A = self._A.rows
-        place = self.R.column(j) - A[:, j] @ self._B
-        ridge = self._ridge(place, float(self.norms[j]))
-        if np.isinf(ridge):
+        A, B, U = self._A.rows, self._B.rows, self._U.rows
+        place, along = self.R.column(j), A[:, j]
+        if len(A):
+            place -= along @ B
+        norm = float(self.norms[j])
+        ridge = self._ridge(place, norm)
+        if math.isinf(ridge):
             self.redundancy = 1.0
             return
-        self.redundancy = ridge / (float(self.norms[j]) + ridge)
+        self.redundancy = ridge / (norm + ridge)
         if row is None:
             return
-        row = row - A[:, j] @ A
-        root = np.sqrt(self.norms[j] + ridge)
-        a = row / root
+        root = math.sqrt(norm + ridge)
         b = place / root
-        w = b + (self._U @ b) @ self._U
+        w = b
+        if len(A):
+            row = row - along @ A
+            w = b + (U @ b) @ U
+        a = row / root
         beta = float(b @ w)
-        d = self.R.project(w) - (self._B @ w) @ A - beta * a
+        d = self.R.project(w)
+        if len(A):
+            d -= (B @ w) @ A
+        d -= beta * a
         gain = 1.0 / (1.0 - beta)
-        self._squares += a * (-2.0 * d - beta * a) + gain * d * d
-        self.norms -= a * a
-        np.maximum(self.norms, 0.0, out=self.norms)
-        self._A.append(a[None])
-        self._B = np.vstack([self._B, b])
-        self._U = np.vstack([self._U, w * np.sqrt(gain)])
+        # a (−2 d − β a) + gain d²
+        step = gain * d
+        step -= 2.0 * a
+        step *= d
+        lost = a * a
+        self.norms -= lost
+        lost *= beta
+        step -= lost
+        self._squares += step
+        self._A.append(a)
+        self._B.append(b)
+        self._U.append(w * np.sqrt(gain))
 
     def _exact_squares(self) -> Array:
+        A, B, U = self._A.rows, self._B.rows, self._U.rows
+        if not len(A):
+            return squared_lengths(self.R)
         out = np.empty(self.n)
-        A = self._A.rows
-        for start in range(0, self.n, 1 << 14):
-            columns = slice(start, min(start + (1 << 14), self.n))
-            block = self.R.tile(columns) - self._B.T @ A[:, columns]
-            inner = self._U @ block
+        for columns in tiles(self.n, 1 << 14):
+            block = self.R.tile(columns) - B.T @ A[:, columns]
+            inner = U @ block
             out[columns] = np.einsum("ij,ij->j", block, block)
             out[columns] += np.einsum("ij,ij->j", inner, inner)
         return out
@@ -118,13 +133,13 @@ class SoftConditioning:
 
         With ``given``, return that candidate instead.
         """
-        scores = np.where(eligible, self.scores(), -1.0)
-        top = float(scores.max(initial=-1.0))
-        if 0.0 <= top < REFRESH * self._reference:
+        scores = self.scores(eligible)
+        top = float(scores.max(initial=0.0))
+        if top < REFRESH * self._reference:
             self._squares = self._exact_squares()
             self._reference = top
-            scores = np.where(eligible, self.scores(), -1.0)
-            top = float(scores.max(initial=-1.0))
+            scores = self.scores(eligible)
+            top = float(scores.max(initial=0.0))
         if not top > 0.0:
             return None
         self._reference = max(self._reference, top)

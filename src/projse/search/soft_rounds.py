@@ -51,11 +51,13 @@ def select_softly(
             waiting.append(j)
             search.eligible[j] = False
             continue
+        is_last = len(selection.indices) + 1 == wanted
         if needs_rows and not only_one:  # nothing is conditioned on a single pick
             if not has_products and len(selection.indices) > n_before:
                 selection.stopped = "no products"
                 return
-            if has_products:
+            # Nor on the last: only its p-value asks for it, and what is kept for later.
+            if has_products and (not is_last or search.has_pvalues or plan.keeps_rows):
                 row = search.row(j)
         pvalue = search.pvalue(pick, row, waiting)
         if plan.significance is not None and not pvalue <= plan.significance:
@@ -63,7 +65,7 @@ def select_softly(
             return
         selection.add(pick, pvalue, len(selection.indices) - n_before + 1)
         search.eligible[j] = False
-        search.take(j, row)
+        search.take(j, None if is_last else row)
         if plan.copies_wait and may_wait and row is not None:
             copies = np.flatnonzero(search.copies(row))
             search.eligible[copies] = False

@@ -111,6 +111,10 @@ class SoftVariables:
         self._picked = np.concatenate([self._picked, np.arange(columns.start, columns.stop)])
         return self._given.add(own, products, place, sizes)
 
+    def late_pvalues(self) -> list[float] | None:
+        """Return None: p-values are told one by one."""
+        return None
+
     def take(self, j: int, row: Array | None) -> None:
         """Condition everything on a pick, given its products; the last does without."""
         columns = self._layout.columns(j)

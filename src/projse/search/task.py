@@ -227,7 +227,8 @@ class Task:
         dimension = counted - int(self.spec.center) - n_conditioned
         room = n_rows - int(self.spec.center) - n_conditioned if self.spec.is_linear else np.inf
         degrees = float("nan")
-        if self.spec.is_linear and not plan.one_view:
+        wanted = plan.with_pvalues or plan.significance is not None
+        if self.spec.is_linear and not plan.one_view and wanted:
             degrees = degrees_of_freedom(sum_weights, n_rows, self.spec.center) - n_conditioned
         if plan.significance is not None and are_no_counts(sum_weights, n_rows):
             raise ValueError(
@@ -336,11 +337,13 @@ class Task:
             task = self.settled(rows.n_references)
             return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
         route = self.route(rows, progress=phase("rows"))
-        w = np.ones(rows.n_samples) if rows.weight is None else rows.weight
-        n_rows = int(np.count_nonzero(w))
+        w, n_rows = rows.weight, rows.n_samples
+        sum_weights = float(n_rows)
+        if w is not None:
+            sum_weights, n_rows = float(w.sum()), int(np.count_nonzero(w))
         n_conditioned = route.gram.n_conditioned
         kept = keep and _makes_rows(route)
-        plan = self.complete(float(w.sum()), n_rows, route.spectrum, n_conditioned, kept)
+        plan = self.complete(sum_weights, n_rows, route.spectrum, n_conditioned, kept)
         constant = self._constant(route.gram, refuse=not may_be_constant)
         gram = self.by_variables(route.gram)
         selection = select(gram, plan, phase("picks"))

@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 
-import numpy as np
-
 from projse.threads import blas_architectures
 
 
@@ -37,7 +35,7 @@ class Cut:
 
     def batch_rows(self, width: int, itemsize: int) -> int:
         """Rows of a batch of so many columns."""
-        return int(np.clip(self.batch_bytes // (max(width, 1) * itemsize), 128, 8192))
+        return min(max(self.batch_bytes // (max(width, 1) * itemsize), 128), 8192)
 
     def small_depth(self, q: int, p: int) -> int:
         """Rows a q × p product may have to be small; 0 where slicing it up does not pay."""

@@ -325,9 +325,9 @@ def _enlarged(A: Any) -> Any:
 
 def refuse_vanishing(marked: Array, label: str, names: tuple[str, ...] | None) -> None:
     """Raise an error that names the first column marked as not constant but without squares."""
-    bad = np.flatnonzero(marked)
-    if bad.size:
-        which = repr(names[bad[0]]) if names else str(bad[0])
+    if marked.any():
+        bad = int(marked.argmax())
+        which = repr(names[bad]) if names else str(bad)
         raise VanishingSquaresError(
             f"Column {which} of {label} is not constant, but holds values (or weights) so small "
             "that their squares vanish (values below 1e-153); multiply it by a constant first."
