@@ -108,3 +108,11 @@ def test_dates_count_as_covariates_and_new_levels_are_named(seed: int) -> None:
         two.canonical_correlation_path(X, Y, covariates=known.assign(site="Tromsø"))
     with pytest.raises(ValueError, match="missing='fill'"):
         TwoViewProjSe(2, missing="fill").fit(X, Y)
+
+
+def test_dask_collections_with_gaps_are_refused_in_words(seed: int) -> None:
+    arrays = pytest.importorskip("dask.array")
+    X, Y, _, _ = views(seed, wide=False)
+    lazy = [arrays.from_array(view, chunks=(50, -1)) for view in (X, Y)]
+    with pytest.raises(ValueError, match=r"missing='drop' is for rows in memory.*dropna"):
+        TwoViewProjSe(2, missing="drop").fit(*lazy)
