@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +22,18 @@ class Done(NamedTuple):
 
 
 Command = Callable[..., Done]
+
+
+def without(names: Iterable[str]) -> str:
+    """Return lines that let a program do without some packages, as where they are not installed."""
+    return (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name.split('.')[0] in {set(names)!r}:\n"
+        "            raise ModuleNotFoundError(name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+    )
 
 
 def run(*command: str | Path, **environment: str) -> Done:

@@ -68,7 +68,8 @@ def _tests(found: dict[str, Any]) -> Iterator[Row]:
     if not found:
         return
     slow = found["all"] - found["fast"]
-    said = f"{_number(found['fast'])} in the plain run, {_number(slow)} slow ones"
+    said = f"{_number(found['fast'])} in the plain run, {_number(slow)} slow ones; "
+    said += f"{_number(found['fault'])} of all inject a fault"
     yield Row("tests, with one seed", _number(found["all"]), said, 'pytest -m ""')
 
 

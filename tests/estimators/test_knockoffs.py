@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
@@ -31,6 +32,8 @@ def no_repetitions(estimator):
     [KnockoffProjSe(fdr=0.9, n_draws=2, random_state=0)], expected_failed_checks=no_repetitions
 )
 def test_scikit_learn_checks(estimator, check):
+    if sklearn.__version__.startswith("1.7.") and "positive_only" in str(check):
+        pytest.skip("it subtracts a mean from the whole numbers that it makes for categories")
     check(estimator)
 
 

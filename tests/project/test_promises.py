@@ -39,7 +39,7 @@ def test_rows_come_from_files_and_are_left_out_without(tmp_path):
     (tmp_path / "tools" / "promises.json").write_text('{"all": 30, "fast": 20, "fault": 3}')
     text = PROMISES["table"](tmp_path)
     assert "| inputs of x | 12\u202f345 | fine | `python x` |" in text
-    assert "20 in the plain run, 10 slow ones" in text
+    assert "20 in the plain run, 10 slow ones; 3 of all inject a fault" in text
 
 
 def test_runs_are_told_by_their_saved_outcomes(tmp_path):

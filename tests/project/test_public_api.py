@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import without
 
 import projse
 import projse.datasets
@@ -243,8 +244,7 @@ def test_import_adds_nothing_heavy_to_what_scikit_learn_imports(tmp_path):
 
 def test_optional_packages_are_optional(tmp_path):
     done = run_python(
-        f"import sys; sys.modules.update(dict.fromkeys({HEAVY}))\n"
-        "import numpy as np; from projse import ProjSe\n"
+        without(HEAVY) + "import numpy as np; from projse import ProjSe\n"
         "X = np.random.default_rng(0).normal(size=(30, 4))\n"
         "ProjSe(2).fit(X, X[:, :2] > 0, covariates=['a', 'b'] * 15)\n"
         "ProjSe(2).fit(X, ['a', 'b'] * 15)",

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 from agreement import check
 from day_files import NAMES, TARGETS, planted_table, small_chunks
+from processes import without
 from table_files import (
     dataset,
     hive,
@@ -184,13 +185,7 @@ def test_other_kernels_and_one_view(seed, tmp_path, kernel):
 
 def test_arrays_maps_and_batches_need_no_pyarrow(tmp_path):
     code = (
-        "import sys\n"
-        "class Absent:\n"
-        "    def find_spec(self, name, *_):\n"
-        "        if name.split('.')[0] in ('pyarrow', 'pandas', 'polars'):\n"
-        "            raise ModuleNotFoundError(name)\n"
-        "sys.meta_path.insert(0, Absent())\n"
-        "import numpy as np\n"
+        without(["pyarrow", "pandas", "polars"]) + "import numpy as np\n"
         "from projse import ProjSe, moments_from\n"
         "X = np.random.default_rng(0).normal(size=(50, 4)); Y = X[:, :2] + 1\n"
         "np.save('a.npy', np.hstack([X, Y]))\n"

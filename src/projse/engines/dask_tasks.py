@@ -148,7 +148,7 @@ def _locate(leaves: list[Any]) -> PartitionError | None:
         except DATA_ERRORS:
             for i, probe in enumerate(batch, start=start):
                 try:
-                    probe.compute(optimize_graph=False)
+                    probe.compute()  # without the tasks of other partitions, also in older Dask
                 except DATA_ERRORS as error:
                     text = " ".join(str(error).split())
                     return PartitionError(
