@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from projse.kernels.eigh import eigh
+from projse.kernels.eigh import SMALL, eigh
 
 
-@pytest.mark.parametrize("n", [1, 4, 60])
+@pytest.mark.parametrize("n", [1, 4, 60, SMALL, SMALL + 1])
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_values_ascend_and_vectors_diagonalise(seed, n, order):
     A = np.random.default_rng(seed).normal(size=(n, n))
