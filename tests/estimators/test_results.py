@@ -412,13 +412,13 @@ def test_all_but_each_pick_are_taken_out_in_k_log_k_steps(seed, monkeypatch):
     X = np.column_stack([X, np.random.default_rng(seed).normal(size=(400, 24))])
     selector = ProjSe(16).fit(X, Y)
     widths = []
-    taken_out = Conditioning._take_out
+    extend = Conditioning.extend
 
-    def counted(self, row, *more):
-        widths.append(len(row))
-        taken_out(self, row, *more)
+    def counted(self, indices, *more):
+        widths.extend([self.gram.n_x] * len(indices))
+        extend(self, indices, *more)
 
-    monkeypatch.setattr(Conditioning, "_take_out", counted)
+    monkeypatch.setattr(Conditioning, "extend", counted)
     selector.stand_ins(1)
     assert len(widths) == 16 * 4
     assert max(widths) <= 2 * 16

@@ -10,14 +10,19 @@ from scipy.linalg.lapack import dsyevd
 
 Array = NDArray[Any]
 
+SMALL = 256
+"""Up to this many rows, what NumPy does around LAPACK shows. Beyond, its LAPACK counts in 64 bits,
+which SciPy's need not do: the memory to work in has more than 2³¹ values from 32 766 rows on."""
+
 
 def eigh(K: Array) -> tuple[Array, Array]:
     """Return eigenvalues, ascending, and eigenvectors: about ``9 n³`` flops.
 
-    LAPACK itself: what NumPy and SciPy do around it takes longer than a small matrix.
+    Of a small matrix by LAPACK itself.
     """
-    if not len(K):
-        return np.empty(0), np.empty((0, 0))
+    if not 0 < len(K) <= SMALL:
+        values, vectors = np.linalg.eigh(K)
+        return values, vectors
     values, vectors, failed = dsyevd(K, lower=1)
     if failed:
         raise np.linalg.LinAlgError("Eigenvalues did not converge")

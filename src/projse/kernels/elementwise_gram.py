@@ -25,7 +25,7 @@ class ElementwiseGram(FeatureGram):
         self.n_conditioned = gram.n_conditioned
         self.noise = kernel.noise(gram.eps)
         y_norms = gram.yy.diagonal()
-        self._live_y = np.flatnonzero(y_norms > 0)
+        self._live_y = (y_norms > 0).nonzero()[0]
         self.alive = gram.xx_diag > 0
         self._all_alive = bool(self.alive.all())
         y_norms = y_norms[self._live_y]

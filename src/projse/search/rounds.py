@@ -6,6 +6,7 @@ The one place where all routes meet: any kernel matrices, from whatever rows, go
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -259,7 +260,8 @@ class ReferenceSpace:
     def _noise(self, F: Array, amplification: Array) -> Array:
         """Root mean square rounding of the coordinates of each candidate."""
         rank, plan = max(len(F), 1), self.plan
-        noise = self.conditioning.noise() * (np.linalg.norm(F * amplification) / np.sqrt(rank))
+        amplified = F * amplification
+        noise = self.conditioning.noise() * math.sqrt(np.vdot(amplified, amplified) / rank)
         if plan.spectrum is not None:
             # The basis itself: of the references, a short direction is known less well.
             off = ENTRY_ROUNDING * self.gram.eps * np.linalg.norm(F / plan.spectrum)

@@ -215,13 +215,13 @@ class GivenPicks:
         n = len(self._picks)
         if not n:
             return []
-        own, coordinates = np.diag(self._squares), self._references.rows
-        for i, products in enumerate(self._products):
-            own[i, :i] = products
+        own, coordinates = np.zeros((n, n)), self._references.rows
+        for i, (products, square) in enumerate(zip(self._products, self._squares, strict=True)):
+            own[i, :i], own[i, i] = products, square
         lengths = []
         for K in (own, own - coordinates @ coordinates.T):
             L, failed = dpotrf(K, lower=1)
-            squares = np.diagonal(L) ** 2
+            squares = L.diagonal() ** 2
             if failed or squares.min() <= self._rounding:
                 return None
             lengths.append(squares)
