@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.kernels.rank import default_tol
 from projse.search.deflation import ProjectedDeflation
 from projse.search.greedy import Pick, greedy
 from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
@@ -83,7 +84,8 @@ class SoftColumns:
         alive = search.eligible & ~conditioning.vanished
         ridge = plan.ridge(space.values, space.alpha, int(alive.sum()))
         self._vanishing = gram.eps ** (2 / 3)
-        self._soft = SoftConditioning(deflation.R, alive, ridge, self._vanishing)
+        gone = default_tol(gram.n_y, gram.eps)
+        self._soft = SoftConditioning(deflation.R, alive, ridge, self._vanishing, gone)
         self._initial = self._soft.scores()
         degrees = plan.degrees - conditioning.rank
         self._given = GivenPicks(search.rank, degrees, self._vanishing)
