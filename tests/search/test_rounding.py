@@ -13,6 +13,8 @@ from marks import arbitrary_picks
 from paper import paper_form
 from variants import slow
 
+from projse import ProjSe
+
 pytestmark = arbitrary_picks  # degenerate data are what these tests are about
 
 extended = pytest.mark.skipif(
@@ -225,3 +227,18 @@ def test_picks_that_fill_the_rows_leave_ties_not_rounding(center, round_size, gr
             for rows in (slice(None), order)
         )
         assert one.selected_.tolist() == other.selected_.tolist()
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_with_a_ridge_what_fills_the_rows_leaves_ties_too(grouped, seed):
+    """One dimension is left: all candidates are the same in it, and the index decides."""
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        X, Y = rng.normal(size=(5, 80)), rng.normal(size=(5, 2))
+        X[:, 40:] = X[:, [5, 7, 9]] @ rng.normal(size=(3, 40)) + 1e-4 * X[:, 40:]
+        groups = [None] * 78 + ["pair", "pair"] if grouped else None
+        selector = ProjSe(4, alpha=1.0, include=[5, 7, 9], groups=groups)
+        assert fit(selector, X, Y).selected_[3] == 0
+        if not grouped:
+            *before, last = fit(ProjSe(4, alpha=1.0, redundancy=0.0), X, Y).selected_.tolist()
+            assert last == min(set(range(80)) - set(before))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.stats
 from agreement import fit
+from marks import arbitrary_picks
 from paper import FORMS, paper_form
 from variants import slow
 
@@ -341,3 +342,23 @@ def test_picks_of_a_number_and_of_auto_have_the_same_pvalues(seed):
     number = ProjSe(len(auto.selected_)).fit(X, Y)
     assert auto.selected_.tolist() == number.selected_.tolist()
     np.testing.assert_allclose(number.pvalues_, auto.pvalues_, rtol=1e-6)
+
+
+@arbitrary_picks
+@pytest.mark.parametrize("form", [{}, PAPER], ids=["default", "paper"])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_weights_make_no_room_for_outputs_that_fill_the_rows(seed, form, grouped):
+    """Such outputs explain noise wholly, however often a weight counts each row."""
+    rng = np.random.default_rng([seed, 32])
+    X, Y = rng.normal(size=(10, 20)), rng.normal(size=(10, 12))
+    weight = rng.integers(1, 5, size=10).astype(float)
+    groups = (np.arange(20) // 2).tolist() if grouped else None
+    first = ProjSe(1, groups=groups, **form).fit(X, Y, sample_weight=weight)
+    assert np.isnan(first.pvalues_[0])
+    with pytest.raises(ValueError, match="more rows than the references have dimensions"):
+        ProjSe("auto", groups=groups, **form).fit(X, Y, sample_weight=weight)
+    # Given all picks before: after four of them, five outputs fill what is left of nine dimensions.
+    later = ProjSe(6, redundancy=0.5, groups=groups).fit(X, Y[:, :5], sample_weight=weight)
+    n_known = 2 if grouped else 4
+    assert np.isfinite(later.pvalues_[:n_known]).all()
+    assert np.isnan(later.pvalues_[n_known])

@@ -197,6 +197,14 @@ def test_auto_respects_what_happens_once_the_references_are_used_up(seed):
     assert len(stop.selected_) == Y.shape[1]
 
 
+@pytest.mark.parametrize("options", [{}, {"include": [0]}, {"redundancy": 1e-15}])
+def test_nothing_is_left_of_an_output_that_is_among_the_candidates(seed, options):
+    X = np.random.default_rng(seed).normal(size=(50, 6))
+    with pytest.warns(RankExhaustedWarning):  # and no other warning
+        selector = ProjSe(4, alpha=0.0, **options).fit(X, 3 * X[:, 2])
+    assert_array_equal(selector.selected_, [*options.get("include", []), 2])
+
+
 @pytest.mark.parametrize("estimator", [ProjSe, TwoViewProjSe])
 def test_auto_is_the_default(estimator):
     assert {name: estimator().get_params()[name] for name in AUTO} == AUTO

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.kernels.rank import default_tol
 from projse.search.deflation import ProjectedDeflation
 from projse.search.greedy import Pick, greedy
 from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
@@ -52,7 +53,8 @@ class ColumnSearch:
     def picks(self) -> Iterator[Pick]:
         """Yield picks of a round, best first."""
         self._plain = PlainScores(self.rank)
-        self._degrees = self.space.plan.degrees - self.space.conditioning.rank
+        plan, conditioned = self.space.plan, self.space.conditioning.rank
+        self._dimensions = plan.degrees - conditioned, plan.room - conditioned
         return greedy(self.deflation, self.eligible, tie_order=self.space.plan.tie_order)
 
     def pvalue(self, pick: Pick, taken: int) -> float:
@@ -60,7 +62,7 @@ class ColumnSearch:
         score, deflation = pick.score, self.deflation
         if self.space.plan.alpha and isinstance(deflation, ProjectedDeflation):
             score = self._plain.add(deflation.R.column(pick.index) * self.space.unridged)
-        return selection_pvalue(score, self.rank, taken, pick.n_candidates, self._degrees)
+        return selection_pvalue(score, self.rank, taken, pick.n_candidates, *self._dimensions)
 
     def condition(self, picks: list[int]) -> None:
         """Condition everything on picks."""
@@ -83,10 +85,11 @@ class SoftColumns:
         alive = search.eligible & ~conditioning.vanished
         ridge = plan.ridge(space.values, space.alpha, int(alive.sum()))
         self._vanishing = gram.eps ** (2 / 3)
-        self._soft = SoftConditioning(deflation.R, alive, ridge, self._vanishing)
+        gone = default_tol(gram.n_y, gram.eps)
+        self._soft = SoftConditioning(deflation.R, alive, ridge, self._vanishing, gone)
         self._initial = self._soft.scores()
-        degrees = plan.degrees - conditioning.rank
-        self._given = GivenPicks(search.rank, degrees, self._vanishing)
+        degrees, room = plan.degrees - conditioning.rank, plan.room - conditioning.rank
+        self._given = GivenPicks(search.rank, degrees, self._vanishing, room)
         self.eligible = space.shortlist.eligible = alive.copy()
 
     @property

@@ -70,7 +70,7 @@ class VariableSearch:
             self.layout = whitened_again(conditioning, self.gram.map)
             R, rounding = self.layout.apply(R), self.layout.squares(rounding)
         if self.space.is_full:  # all columns lie in it wholly
-            lengths = np.linalg.norm(R, axis=0)
+            lengths = np.linalg.norm(R * self.space.unridged[:, None], axis=0)
             R = R / np.where(lengths > 0, lengths, 1.0)
         self.R = R
         self.floor = self._by_variable(rounding)
@@ -116,13 +116,14 @@ class VariableSearch:
         state, v = self._state, pick.index
         plain = state.plain[:, self.layout.columns(v)]
         sizes = self.layout.sizes[self.eligible]
-        degrees = self.space.plan.degrees - self.space.conditioning.rank
+        plan, conditioned = self.space.plan, self.space.conditioning.rank
         return group_pvalue(
             float(np.sum(plain**2)),
             int(self.layout.sizes[v]),
             self.rank - state.n_taken,
-            degrees,
+            plan.degrees - conditioned,
             sizes,
+            plan.room - conditioned,
         )
 
     def condition(self, picks: list[int]) -> None:

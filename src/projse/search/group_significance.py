@@ -12,6 +12,7 @@ one of the dimensions), and close elsewhere.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -56,7 +57,9 @@ def pillai_tail(V: Any, d: Any, rank: int, degrees: float) -> Array:
     return np.asarray(np.where(open_, tail, 1.0))
 
 
-def group_pvalue(V: float, d: int, rank: int, degrees: float, sizes: Array) -> float:
+def group_pvalue(
+    V: float, d: int, rank: int, degrees: float, sizes: Array, room: float = math.inf
+) -> float:
     """P-value of the best of variables of several sizes, were all unrelated to the references.
 
     Parameters
@@ -69,6 +72,8 @@ def group_pvalue(V: float, d: int, rank: int, degrees: float, sizes: Array) -> f
         As in :func:`pillai_tail`.
     sizes : ndarray of int
         Dimensions of all variables that it was chosen from, itself among them.
+    room : float
+        As in :func:`projse.search.significance.selection_pvalue`.
 
     Returns
     -------
@@ -76,7 +81,7 @@ def group_pvalue(V: float, d: int, rank: int, degrees: float, sizes: Array) -> f
         ``1 − Π (1 − tail)``, each tail at the trace that has the same score (:class:`Chance`).
         NaN where there are too few rows to tell.
     """
-    if not (rank > 0 and degrees > rank and degrees > 1):
+    if not (rank > 0 and min(degrees, room) > rank and degrees > 1):
         return float("nan")
     if d == 0 or d >= degrees:
         return 1.0
@@ -107,11 +112,14 @@ class GivenGroups:
         Dimension of the space of the variables; NaN where p-values have no meaning.
     rounding : float
         Squared norms at or below this are nothing.
+    room : float
+        As in :func:`projse.search.significance.selection_pvalue`.
     """
 
-    def __init__(self, rank: int, degrees: float, rounding: float) -> None:
+    def __init__(self, rank: int, degrees: float, rounding: float, room: float = math.inf) -> None:
         self.rank = rank
         self.degrees = degrees
+        self._room = room
         self._rounding = rounding
         self._alone = np.empty((0, 0))
         self._coordinates = np.empty((rank, 0))
@@ -148,7 +156,7 @@ class GivenGroups:
         V = d - float(np.clip(share, 0.0, 1.0).sum())
         # A pick that lies in the references (and the picks before it) takes directions of them.
         rank = self.rank - (n_alone - n_with)
-        return group_pvalue(V, d, rank, self.degrees - n_alone, sizes)
+        return group_pvalue(V, d, rank, self.degrees - n_alone, sizes, self._room - n_alone)
 
     def _given(self, before: Array, products: Array, own: Array) -> tuple[Array, int]:
         """Take the variables before out of a block; return also their number of dimensions."""

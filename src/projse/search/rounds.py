@@ -220,7 +220,8 @@ class ReferenceSpace:
         R = coordinates(gram, F, conditioned)
         self.is_full = self._fills_the_rows(kept.rank)
         if self.is_full:
-            conditioning.fit_lengths(squared_lengths(R))
+            plain = coordinates(gram, F * self.unridged[:, None], conditioned)
+            conditioning.fit_lengths(squared_lengths(plain))
             R = coordinates(gram, F, conditioned)
         smallest = kept.smallest + self.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
@@ -233,11 +234,11 @@ class ReferenceSpace:
     def _fills_the_rows(self, rank: int) -> bool:
         """Whether what is left of the references is all the space that is left.
 
-        Every candidate then lies in it wholly and scores 1, but for rounding, which conditioning
-        has made large: that must not decide between them.
+        Every candidate then lies in it wholly (without a ridge it scores 1), but for rounding,
+        which conditioning has made large: that must not decide between them.
         """
-        conditioned, plan = self.conditioning.rank, self.plan
-        return conditioned > 0 and plan.room - conditioned <= rank and not plan.alpha
+        conditioned = self.conditioning.rank
+        return conditioned > 0 and self.plan.room - conditioned <= rank
 
     def condition_from_the_start(
         self, indices: Array, scores: Callable[[], Array] | None = None

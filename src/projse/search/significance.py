@@ -46,7 +46,12 @@ def degrees_of_freedom(sum_weights: float, n_rows: int, center: bool) -> float:
 
 
 def selection_pvalue(
-    score: float, rank: int, taken: int, n_candidates: int, degrees: float
+    score: float,
+    rank: int,
+    taken: int,
+    n_candidates: int,
+    degrees: float,
+    room: float = math.inf,
 ) -> float:
     """P-value of the best of many scores under independence of candidates and references.
 
@@ -63,6 +68,9 @@ def selection_pvalue(
     degrees : float
         Dimension of the space the variables live in: rows, less one when centred, less what
         everything was conditioned on.
+    room : float
+        The same of the rows that differ: fewer, where a weight counts a row several times. What is
+        left of the references must not fill it, since it then explains any variable wholly.
 
     Returns
     -------
@@ -78,7 +86,7 @@ def selection_pvalue(
     it conservative.
     """
     a, b = (rank - taken) / 2, (degrees - rank + taken) / 2
-    if not (a > 0 and b > 0):
+    if not (a > 0 and b > 0 and room > rank - taken):
         return math.nan
     tail = float(betainc(b, a, 1 - min(max(score, 0.0), 1.0)))
     if tail >= 1:
@@ -142,11 +150,14 @@ class GivenPicks:
         Dimension of the space of the variables; NaN where p-values have no meaning.
     rounding : float
         Squared norms at or below this are nothing.
+    room : float
+        As in :func:`selection_pvalue`.
     """
 
-    def __init__(self, rank: int, degrees: float, rounding: float) -> None:
+    def __init__(self, rank: int, degrees: float, rounding: float, room: float = math.inf) -> None:
         self.rank = rank
         self.degrees = degrees
+        self._room = room
         self._rounding = rounding
         self._picks: list[int] = []
         self._products: list[Array] = []
@@ -188,7 +199,7 @@ class GivenPicks:
         if shares is None:
             return [self._next(i) for i in range(len(self._picks))]
         return [
-            selection_pvalue(1 - share, self.rank, 0, n, self.degrees - i)
+            selection_pvalue(1 - share, self.rank, 0, n, self.degrees - i, self._room - i)
             for i, (share, n) in enumerate(zip(shares, self._n_candidates, strict=True))
         ]
 
@@ -197,7 +208,7 @@ class GivenPicks:
         if not self.has_meaning:
             return math.nan
         products, square, coordinates = self._products[i], self._squares[i], self._references.rows
-        degrees = self.degrees - self._alone.rank
+        degrees, room = self.degrees - self._alone.rank, self._room - self._alone.rank
         # A pick that lies in the references (and the picks before it) takes a direction of them.
         rank = self.rank - (self._alone.rank - self._with_references.rank)
         left = self._alone.add(products, square, self._rounding)
@@ -208,7 +219,7 @@ class GivenPicks:
         if left <= self._rounding:
             return 1.0
         score = 1 - max(unexplained, 0.0) / left
-        return selection_pvalue(score, rank, 0, self._n_candidates[i], degrees)
+        return selection_pvalue(score, rank, 0, self._n_candidates[i], degrees, room)
 
     def _shares_at_once(self) -> list[float] | None:
         """Return what the references leave of each pick; None where a pick depends on others."""

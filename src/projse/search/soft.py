@@ -41,6 +41,8 @@ class SoftConditioning:
         where nothing is conditioned on it.
     vanishing : float
         A candidate whose conditioned norm is at most this depends on the picks, and scores 0.
+    gone : float
+        A direction of the references of which a pick leaves at most this share is gone.
 
     Notes
     -----
@@ -55,6 +57,7 @@ class SoftConditioning:
         alive: NDArray[np.bool_],
         ridge: Callable[[Array, float], float],
         vanishing: float,
+        gone: float,
     ) -> None:
         self.R = R
         self.n = R.n
@@ -62,6 +65,7 @@ class SoftConditioning:
         self.redundancy = 0.0
         self.norms = alive.astype(np.float64)
         self._vanishing = vanishing
+        self._gone = gone
         self._A, self._B, self._U = (GrowingRows(n) for n in (R.n, R.rank, R.rank))
         self._squares = self._exact_squares()
         self._reference = 0.0
@@ -97,7 +101,8 @@ class SoftConditioning:
         if len(A):
             d -= (B @ w) @ A
         d -= beta * a
-        gain = 1.0 / (1.0 - beta)
+        # Where nothing is left of a direction, no candidate has a part in it.
+        gain = 1.0 / (1.0 - beta) if 1.0 - beta > self._gone else 0.0
         # a (−2 d − β a) + gain d²
         step = gain * d
         step -= 2.0 * a

@@ -49,9 +49,9 @@ class SoftVariables:
         self.eligible = search.eligible & (self._layout.sizes > 0)
         n_candidates = int(np.count_nonzero(self.eligible))
         self._ridge = space.plan.ridge(space.values, space.alpha, n_candidates)
-        self._given = GivenGroups(
-            search.rank, space.plan.degrees - space.conditioning.rank, self._vanishing
-        )
+        plan, conditioned = space.plan, space.conditioning.rank
+        degrees, room = plan.degrees - conditioned, plan.room - conditioned
+        self._given = GivenGroups(search.rank, degrees, self._vanishing, room)
         self.redundancy = 0.0
         self._R = search.R.copy()
         # The references as they are left, in coordinates where they began as I.
