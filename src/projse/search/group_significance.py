@@ -93,7 +93,7 @@ def group_pvalue(
     full = chance.scores(np.full(len(kinds), float(rank)), kinds)
     tails = np.where(kinds >= degrees, full >= score, tails)
     with np.errstate(divide="ignore"):
-        return float(-np.expm1(counts @ np.log1p(-tails)))
+        return float(0.0 - np.expm1(counts @ np.log1p(-tails)))  # never -0.0
 
 
 class GivenGroups:
