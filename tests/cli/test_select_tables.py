@@ -112,13 +112,14 @@ def test_a_reader_that_has_gone_ends_the_command_as_it_ends_others(
     assert (done.returncode, done.stderr) == (141, "")
 
 
-def test_files_of_few_rows_with_other_columns_are_told_apart(command, failure, tmp_path):
+def test_files_of_few_rows_with_other_columns_are_told_apart(failure, tmp_path):
     frame = patients(0, gaps=False)
     frame.iloc[:150].to_csv(tmp_path / "0.csv", index=False)
     lost = frame.columns[1]
     frame.iloc[150:].drop(columns=lost).to_csv(tmp_path / "1.csv", index=False)
-    said = failure("select", tmp_path / "0.csv", tmp_path / "1.csv", "-t", "y_*", "-k", "2")
-    assert f"1.csv lacks column {lost!r}" in said
+    given = ["select", tmp_path / "0.csv", tmp_path / "1.csv", "-t", "y_*", "-k", "2"]
+    for more in ([], ["--permutations", "9"]):
+        assert f"1.csv lacks column {lost!r}" in failure(*given, *more)
 
 
 def test_names_that_begin_with_a_blank_or_hold_a_comma_can_be_given(command, failure, tmp_path):

@@ -16,7 +16,17 @@ from projse.exceptions import IdentifierWarning, SourceError
 from projse.sources.request import BASES, MISSING, Request, plain_values
 from projse.warn import warn_caller
 
-__all__ = ["BASES", "MISSING", "NAMELESS", "Columns", "Field", "Request", "check_same", "choose"]
+__all__ = [
+    "BASES",
+    "MISSING",
+    "NAMELESS",
+    "Columns",
+    "Field",
+    "Request",
+    "check_complete",
+    "check_same",
+    "choose",
+]
 
 NAMELESS = re.compile(r"\s*|Unnamed: \d+")
 """Names of the index of a data frame that was written without a name for it."""

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from projse.exceptions import SourceError
 from projse.sources.arrow_columns import coded, numbers
 from projse.sources.batches import weighted, without_missing
-from projse.sources.columns import Columns, Field, Request, check_complete
+from projse.sources.columns import Columns, Field, Request
 from projse.sources.covariates import with_covariates
 from projse.sources.encode_targets import missing_labels, refuse_continuous
 from projse.sources.rows import Rows, check_weight
@@ -123,7 +123,6 @@ def _first_rows(parts: Sequence[Part], names: list[str], reading: Reading, n: in
     left = n
     for part in parts:
         types = {field.name: field for field in part.fields() or ()}
-        check_complete(columns, list(types.values()), part.label)
 
         def take(batch: Any, where: str = part.label, types: dict[str, Field] = types) -> Any:
             batch = understood(batch)
