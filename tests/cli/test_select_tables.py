@@ -129,6 +129,7 @@ def test_names_that_begin_with_a_blank_or_hold_a_comma_can_be_given(command, fai
     frame.to_csv(path, index=False)
     assert "Did you mean ' y'?" in failure("select", path, "-t", "y", "-k", "1")
     assert "double quotes" in failure("select", path, "-t", "height, cm", "-k", "1")
+    assert "quotes" not in failure("select", path, "-t", " y", "-w", '"height, cm"', "-k", "1")
     for target in (" y", '" y"'):
         done = command("select", path, "-t", target, "-x", '" b","height, cm"', "-k", "1")
         assert picks(done) == ["a"], done.stderr

@@ -331,7 +331,7 @@ def _match(
         if not hits:
             close = difflib.get_close_matches(pattern, by_name, n=3)
             known = f"Did you mean {_listed(close)}?" if close else f"It has {_listed(by_name)}."
-            if any("," in name for name in close):
+            if not literal and any("," in name for name in close):
                 known += (
                     " On the command line, a name with a comma goes in double quotes: '\"a, b\"'."
                 )
