@@ -110,3 +110,57 @@ def test_a_reader_that_has_gone_ends_the_command_as_it_ends_others(
     )
     os.close(writer)
     assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_files_of_few_rows_with_other_columns_are_told_apart(failure, tmp_path):
+    frame = patients(0, gaps=False)
+    frame.iloc[:150].to_csv(tmp_path / "0.csv", index=False)
+    lost = frame.columns[1]
+    frame.iloc[150:].drop(columns=lost).to_csv(tmp_path / "1.csv", index=False)
+    given = ["select", tmp_path / "0.csv", tmp_path / "1.csv", "-t", "y_*", "-k", "2"]
+    for more in ([], ["--permutations", "9"]):
+        assert f"1.csv lacks column {lost!r}" in failure(*given, *more)
+
+
+def test_names_that_begin_with_a_blank_or_hold_a_comma_can_be_given(command, failure, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 4)), columns=["a", " b", "height, cm", " y"])
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    assert "Did you mean ' y'?" in failure("select", path, "-t", "y", "-k", "1")
+    assert "double quotes" in failure("select", path, "-t", "height, cm", "-k", "1")
+    assert "quotes" not in failure("select", path, "-t", " y", "-w", '"height, cm"', "-k", "1")
+    for target in (" y", '" y"'):
+        done = command("select", path, "-t", target, "-x", '" b","height, cm"', "-k", "1")
+        assert picks(done) == ["a"], done.stderr
+    done = command("select", path, "-t", " y", "-x", "a, height*", "-k", "1")
+    assert picks(done) == ["b"], done.stderr
+
+
+def test_text_that_is_not_utf8_is_named_with_its_remedy(command, failure, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(rng.normal(size=(40, 2)), columns=["a", "y"])
+    frame["town"] = rng.choice(["Tromsø", "Røros"], 40)
+    latin, wide = tmp_path / "latin.csv", tmp_path / "wide.csv"
+    frame.to_csv(latin, index=False, encoding="latin-1")
+    frame.to_csv(wide, index=False, encoding="utf-16")
+    assert "'town' (strings that are not UTF-8: iconv" in failure("select", latin, "-t", "y")
+    assert picks(command("select", latin, "-t", "y", "-x", "town", "-k", "1")) == ["a"]
+    assert "is UTF-16" in failure("select", wide, "-t", "y")
+
+
+def test_a_column_of_gaps_that_leaves_no_rows_is_told(failure, tmp_path):
+    frame = pd.DataFrame({"a": range(10), "y": range(10), "empty": [None] * 10})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    said = failure("select", tmp_path / "t.csv", "-t", "y", "-k", "1", "--missing", "drop")
+    assert "each has a gap" in said
+    assert "--missing" in said
+
+
+def test_notes_are_shown_where_the_command_fails_after_them(command, tmp_path):
+    frame = pd.DataFrame({"a": [f"{i} kg" for i in range(40)], "y": np.arange(40.0) ** 2})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    done = command("select", tmp_path / "t.csv", "-t", "y", "-k", "1")
+    assert done.returncode == 1
+    assert "identifier" in done.stderr
+    assert "nothing to select from" in done.stderr

@@ -114,15 +114,17 @@ def print_new_rounds(console: "Console", selector: Any) -> None:
 def warnings_as_notes() -> Iterator[list[str]]:
     """Show each warning as one line on stderr instead of a line of source code.
 
-    The list that the block gets holds them once it has ended.
+    The list that the block gets holds them once it has ended. They may be why the block failed.
     """
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
-        yield notes
-    for warning in caught:
-        notes.append(str(warning.message))
-        print(f"projse: note: {shown(str(warning.message))}", file=sys.stderr)
+        try:
+            yield notes
+        finally:
+            for warning in caught:
+                notes.append(str(warning.message))
+                print(f"projse: note: {shown(str(warning.message))}", file=sys.stderr)
 
 
 def decimal(value: float) -> str:

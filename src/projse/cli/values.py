@@ -28,15 +28,20 @@ def values_make_sense() -> Iterator[None]:
 
 
 def split(values: list[str] | None) -> list[str] | None:
-    """Cut a,b,c into names; one that holds a comma stands in double quotes, as in CSV."""
+    """Cut a,b,c into names; one that holds a comma stands in double quotes, as in CSV.
+
+    Blanks belong to a name that stands alone or in quotes: in files with ", " between columns,
+    names begin with one.
+    """
     if not values:
         return None
-    return [name.strip() for value in values for name in _fields(value) if name.strip()]
+    return [name for value in values for name in _fields(value) if name.strip()]
 
 
 def _fields(value: str) -> list[str]:
     if '"' not in value:
-        return value.split(",")
+        names = value.split(",")
+        return [name.strip() for name in names] if len(names) > 1 else names
     try:
         return next(csv.reader([value], skipinitialspace=True, strict=True))
     except csv.Error as error:

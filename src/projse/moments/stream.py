@@ -283,7 +283,14 @@ class OpenSource:
         )
         total = run.total()
         if total is None:
-            raise SourceError(f"{_named(self.parts)}: there are no rows to sum.")
+            why = ""
+            if self.request.missing == "drop":
+                why = (
+                    ", or missing='drop' leaves none of them, as each has a gap. Leave out columns "
+                    "that are mostly gaps, or say missing='indicator' or 'mean' (--missing on the "
+                    "command line)"
+                )
+            raise SourceError(f"{_named(self.parts)}: there are no rows to sum{why}.")
         warn_dropped(total)
         return total
 

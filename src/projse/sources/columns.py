@@ -16,7 +16,17 @@ from projse.exceptions import IdentifierWarning, SourceError
 from projse.sources.request import BASES, MISSING, Request, plain_values
 from projse.warn import warn_caller
 
-__all__ = ["BASES", "MISSING", "NAMELESS", "Columns", "Field", "Request", "check_same", "choose"]
+__all__ = [
+    "BASES",
+    "MISSING",
+    "NAMELESS",
+    "Columns",
+    "Field",
+    "Request",
+    "check_complete",
+    "check_same",
+    "choose",
+]
 
 NAMELESS = re.compile(r"\s*|Unnamed: \d+")
 """Names of the index of a data frame that was written without a name for it."""
@@ -255,8 +265,8 @@ def warn_nameless(fields: Sequence[Field], request: Request, where: str) -> None
         )
 
 
-def check_same(columns: Columns, fields: Sequence[Field], request: Request, where: str) -> None:
-    """Refuse a table whose columns are not those of the tables before it."""
+def check_complete(columns: Columns, fields: Sequence[Field], where: str) -> None:
+    """Refuse a table that lacks columns of the tables before it."""
     names = {field.name for field in fields}
     missing = [name for name in columns.all if name not in names]
     if missing:
@@ -264,6 +274,11 @@ def check_same(columns: Columns, fields: Sequence[Field], request: Request, wher
             f"{where} lacks {_columns_word(missing)} {_listed(missing)}, which the other files "
             "have. Repair or remove the file, or leave the column out everywhere."
         )
+
+
+def check_same(columns: Columns, fields: Sequence[Field], request: Request, where: str) -> None:
+    """Refuse a table whose columns are not those of the tables before it."""
+    check_complete(columns, fields, where)
     here = choose(fields, request, where)
     by_name = {field.name: field for field in fields}
     if not columns.types:
@@ -316,6 +331,10 @@ def _match(
         if not hits:
             close = difflib.get_close_matches(pattern, by_name, n=3)
             known = f"Did you mean {_listed(close)}?" if close else f"It has {_listed(by_name)}."
+            if not literal and any("," in name for name in close):
+                known += (
+                    " On the command line, a name with a comma goes in double quotes: '\"a, b\"'."
+                )
             is_glob = not literal and any(c in pattern for c in "*?[")
             what = f"no column that matches {pattern!r}" if is_glob else f"no column {pattern!r}"
             raise SourceError(f"{where} has {what} ({parameter}). {known}")

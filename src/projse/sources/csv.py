@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import codecs
 import csv as csv_text
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from projse.exceptions import SourceError
 from projse.sources import files as _files
+from projse.sources.columns import Field
 from projse.sources.file_part import FilePart
 from projse.sources.parts import Reading, import_arrow
 
 HEAD_BYTES = 1 << 16
 """Bytes at the beginning of a file that tell what separates columns and fractions."""
+
+NOT_UTF8 = "strings that are not UTF-8: iconv -f latin1 -t utf8 makes them so"
 
 FRACTION = r"[+-]?\d+%s\d+(e[+-]?\d+)?"
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -45,8 +50,20 @@ class CsvPart(FilePart):
     @cached_property
     def _dialect(self) -> tuple[str, str]:
         """What separates columns, and what fractions: as the first lines of the file have it."""
+        return dialect_of(self._head, _files.delimiter(self.file.path))
+
+    @cached_property
+    def _head(self) -> bytes:
         with open(self.file.path, "rb") as file:
-            return dialect_of(self._source(file).read(HEAD_BYTES), _files.delimiter(self.file.path))
+            head: bytes = self._source(file).read(HEAD_BYTES)
+        return head
+
+    def _fields(self) -> list[Field]:
+        """Say of strings that are not UTF-8 what they are: bytes, to Arrow."""
+        return [
+            replace(field, type=NOT_UTF8) if field.type == "binary" else field
+            for field in super()._fields()
+        ]
 
     def _source(self, file: Any) -> Any:
         """Unpack a file that is compressed."""
@@ -61,6 +78,11 @@ class CsvPart(FilePart):
 
         if self.size == 0:
             raise SourceError(f"{self.label} is empty: not even a header. {self.remedy}")
+        if self._head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise SourceError(
+                f"{self.label} is UTF-16 (Excel's Unicode text). Store it as UTF-8 "
+                "(iconv -f utf-16 -t utf-8)."
+            )
         with (
             open(self.file.path, "rb") as file,
             csv.open_csv(
@@ -114,7 +136,7 @@ def dialect_of(head: bytes, usual: str) -> tuple[str, str]:
     if len(head) == HEAD_BYTES:
         lines = lines[:-1]  # which may be cut off
     found, most = usual, 1
-    for delimiter in dict.fromkeys((usual, ",", ";", "\t")):
+    for delimiter in dict.fromkeys((usual, ",", ";", "\t", "|")):
         widths = {len(record) for record in _records(lines, delimiter)}
         if len(widths) == 1 and max(widths) > most:
             found, most = delimiter, max(widths)

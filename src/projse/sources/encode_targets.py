@@ -214,14 +214,16 @@ def is_categorical(y: Any) -> bool:
 
 def _dtypes(y: Any, n: int) -> list[Any]:
     """Return the dtypes of the n columns of y: of a frame, each its own."""
-    # A Series of Dask has columns too.
-    is_frame = hasattr(y, "columns") and getattr(y, "ndim", 2) == 2
+    # A Series of Dask has columns too, and a table of Arrow no dtypes.
+    is_frame = hasattr(y, "dtypes") and getattr(y, "ndim", 2) == 2
     return list(y.dtypes) if is_frame else [getattr(y, "dtype", None)] * n
 
 
 def column_names(y: Any) -> tuple[str, ...] | None:
     """Return the names of a pandas or polars Series or DataFrame, where they are strings."""
-    columns = getattr(y, "columns", None)
+    columns = getattr(y, "column_names", None)  # of Arrow, whose columns are the values
+    if not isinstance(columns, list):
+        columns = getattr(y, "columns", None)
     if columns is None:
         name = getattr(y, "name", None)
         return (name,) if isinstance(name, str) and name else None

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from projse.exceptions import SourceError
 from projse.sources.arrow_columns import field_of
 from projse.sources.batches import Buffers, chunk_shape, rows_of
-from projse.sources.columns import Columns, Field
+from projse.sources.columns import Columns, Field, check_complete
 from projse.sources.encoded_rows import chunk_rows, encoded_rows
 from projse.sources.rows import Rows
 
@@ -156,6 +156,7 @@ class ArrowPart(Part):
     def head(self, reading: Reading, n: int, take: Callable[[Any], Any]) -> Any:
         """Return the first rows that ``take`` leaves of batches, as an Arrow table."""
         pa = import_arrow()
+        check_complete(reading.columns, self.fields(), self.label)
         with self._named_errors():
             schema, batches = self._begun or self._open(reading.columns.all, reading)
         seen, taken, n_rows = [], [take(_no_rows(schema))], 0
