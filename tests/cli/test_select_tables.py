@@ -164,3 +164,26 @@ def test_notes_are_shown_where_the_command_fails_after_them(command, tmp_path):
     assert done.returncode == 1
     assert "identifier" in done.stderr
     assert "nothing to select from" in done.stderr
+
+
+@pytest.mark.parametrize("named", ["batch", "b*"])
+def test_codes_among_covariates_can_be_declared_categories(seed, command, tmp_path, named):
+    rng = np.random.default_rng(seed)
+    batch = rng.integers(4, size=300)
+    frame = pd.DataFrame(rng.normal(size=(300, 5)), columns=list("acdef"))
+    shift = np.array([0.0, 9.0, -9.0, 3.0])[batch]  # no straight line through the codes
+    frame["a"] += shift
+    frame["y"] = frame["c"] + shift + rng.normal(size=300)
+    frame["batch"] = batch
+    path = tmp_path / "batches.csv"
+    frame.to_csv(path, index=False)
+    asked = ("select", path, "-t", "y", "-k", "2", "--covariates", "batch")
+    done = command(*asked, "--categorical", named)
+    features = list("acdef")
+    want = ProjSe(2).fit(
+        frame[features], frame[["y"]], covariates=frame[["batch"]].astype("category")
+    )
+    assert picks(done) == [features[j] for j in want.selected_], done.stderr
+    assert picks(done)[0] == "c"
+    assert picks(command(*asked))[0] == "a"  # as numbers, they leave the shift
+    assert command(*asked, "--categorical", "nothing").returncode != 0

@@ -260,8 +260,8 @@ Categorical = Annotated[
     option(
         "--categorical",
         metavar="NAMES",
-        help="Columns of numbers that are categories (codes): names or patterns. Strings and "
-        "booleans are in any case.",
+        help="Columns of numbers that are categories (codes), covariates too: names or patterns. "
+        "Strings and booleans are in any case.",
     ),
 ]
 NumericOnly = Annotated[

@@ -162,7 +162,7 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
     covariates = _covariates(by_name, request, {*targets, labels, request.weight}, where)
     taken = {*targets, *covariates, labels, request.weight}
     features = _features(by_name, request, taken, where)
-    categorical = _categorical(features, request.categorical, where)
+    categorical = _categorical(features, covariates, request.categorical, where)
     gaps = request.missing in ("indicator", "mean")
     mixed = bool(targets) and (gaps or not all(by_name[name].plain for name in targets))
     encoded = mixed or gaps or request.basis != "linear" or bool(categorical)
@@ -182,9 +182,12 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
 
 
 def _categorical(
-    features: list[str], declared: Sequence[str | int | bool], where: str
+    features: list[str], covariates: list[str], declared: Sequence[str | int | bool], where: str
 ) -> list[str]:
-    """Return the features that were declared to be categories: by mask, index, name or pattern."""
+    """Return the columns that were declared to be categories.
+
+    Features by mask, index, name or pattern; covariates by name or pattern.
+    """
     if declared and all(isinstance(item, bool) for item in declared):
         if len(declared) != len(features):
             raise SourceError(
@@ -195,7 +198,7 @@ def _categorical(
     found: dict[str, None] = {}
     for item in declared:
         if isinstance(item, str):
-            by_name: dict[str, Any] = dict.fromkeys(features)
+            by_name: dict[str, Any] = dict.fromkeys([*features, *covariates])
             found.update(dict.fromkeys(_match(by_name, (item,), "categorical_features", where)))
         elif not -len(features) <= item < len(features):
             raise SourceError(
@@ -203,7 +206,7 @@ def _categorical(
             )
         else:
             found[features[item]] = None
-    return [name for name in features if name in found]
+    return [name for name in (*features, *covariates) if name in found]
 
 
 def _covariates(

@@ -70,7 +70,7 @@ def first_look(
         width = len(columns.all)  # what was looked at is kept, and read no second time
 
     def look(names: Sequence[str], label: str, **options: Any) -> TableEncoder:
-        declared = set(columns.categorical) if label == "X" else set()
+        declared = set() if label == "y" else set(columns.categorical)
         seen = []
         for start in range(0, len(names), width):
             some = list(names[start : start + width])
