@@ -107,8 +107,9 @@ def moments_from(
         Whether a file has changed is told by its size and time, or by its content.
     categorical_features, basis
         As in :class:`ProjSe`: strings, categories and dates are encoded, batch by batch, by what
-        the first 100 000 rows tell. Names and patterns also mean covariates. Moments say what their columns are (``x_variables``) and how
-        they were made (``encoding``). A state keeps that for the files of tomorrow.
+        the first 100 000 rows tell. Names and patterns also mean covariates. Moments say what their
+        columns are (``x_variables``) and how they were made (``encoding``). A state keeps that for
+        the files of tomorrow.
     n_jobs, batch_size : int, default=None
         As in :class:`ProjSe`.
     progress : callable, default=None
