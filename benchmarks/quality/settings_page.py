@@ -69,7 +69,7 @@ def tables(results: list[dict[str, Any]]) -> str:
         "Share of the cells that are level with the better of fastcan and correlation ranking, or "
         "ahead of it (and ahead alone):",
         _shares(scores, about),
-        "The same on fresh data: real sets that Python packages carry, first looked at when all "
+        "The same on fresh data: real sets that Python packages carry, first looked at when these "
         "rules stood. This is what to expect of data of your own:",
         _shares(scores_of(fresh), {r["dataset"]: r for r in fresh}),
         "Of pairs, cells in which the default is ahead, level and behind (slow peers were not "
