@@ -33,12 +33,6 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController().select(user_api="blas")
 
 
-@cache
-def blas_architectures() -> frozenset[str]:
-    """Names of the kernels that the BLAS libraries use, as far as they tell."""
-    return frozenset(pool.get("architecture") or "" for pool in _blas().info())
-
-
 def effective_n_threads(n_jobs: int | None) -> int:
     """Resolve ``n_jobs`` to a number of threads.
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.linalg
 from agreement import ONE_VIEW, ROUTES, Agreement
-from cuts import use_cut
 from marks import arbitrary_picks
 from oracle import (
     FAMILIES,
@@ -24,7 +23,6 @@ import projse.search.coordinates
 import projse.search.deflation
 import projse.search.greedy
 from projse.projectors import select_by_projectors
-from projse.sources.batch_size import Cut
 
 pytestmark = arbitrary_picks  # degenerate data are part of what is drawn
 
@@ -99,8 +97,8 @@ PATHS = {
     "implicit": lambda mp: mp.setattr(projse.search.coordinates, "DENSE_ELEMENTS", 0),
     "sparse moments": lambda mp: mp.setattr(projse.moments.in_memory, "SPARSE_YX_ELEMENTS", 0),
     "tiles": narrow_tiles,
-    "small batches": lambda mp: use_cut(mp, Cut(batch_bytes=64)),
-    "small slices": lambda mp: use_cut(mp, Cut(64, small_product=2000, ones_beside=False)),
+    "small batches": lambda mp: mp.setattr(projse.moments.accumulate, "batch_rows", lambda *_: 7),
+    "no thin references": lambda mp: mp.setattr(projse.moments.row_sums, "THIN_COLUMNS", 0),
     "passes for K_XX": lambda mp: mp.setattr(projse.kernels.linear_gram, "COPY_ELEMENTS", 0),
 }
 PATHS["all"] = lambda mp: [PATHS[name](mp) for name in list(PATHS)[:-1]]

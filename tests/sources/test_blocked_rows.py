@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from cuts import use_cut
 from variants import slow
 
 from projse import Moments
 from projse.moments.in_memory import moments_of
-from projse.sources.batch_size import AVX512
 from projse.sources.blocked_rows import BlockedRows, block_rows, fill
 from projse.sources.rows import Rows
 
@@ -95,8 +93,7 @@ def test_values_that_are_not_finite_are_named():
         moments_of(Rows(blocked(X, 8), np.ones((50, 1))))
 
 
-def test_a_block_is_a_whole_number_of_slices(monkeypatch):
-    use_cut(monkeypatch, AVX512)
-    assert block_rows(190, 10, 4) == 464
+def test_a_block_has_the_rows_of_a_batch():
+    assert block_rows(190, 10, 4) == 1966
     assert 128 <= block_rows(100_000, 10, 8) <= 8192
     assert 128 <= block_rows(1, 0, 1) <= 8192

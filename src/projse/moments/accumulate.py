@@ -22,7 +22,7 @@ from projse.moments.class_sums import ClassSum
 from projse.moments.folding import reduce_rows
 from projse.moments.packed_sums import PackedSum
 from projse.moments.row_sums import BatchSum, Operands, RowSum, Sums
-from projse.sources.batch_size import cut
+from projse.sources.batch_size import batch_rows
 from projse.threads import LEAST_FOR_BLAS, effective_n_threads, ordered_map
 
 Array = NDArray[Any]
@@ -157,7 +157,7 @@ def accumulate_dense(
     tiles = [slice(a, b) for a, b in pairwise(cuts)]
     if batch_size is None:
         width = p // n_tiles + (0 if sparse_y else q)
-        batch_size = cut().batch_rows(width, dtype.itemsize)
+        batch_size = batch_rows(width, dtype.itemsize)
         if block:
             # The product of each block is kept until the end of the batch.
             width += p * q // block
@@ -169,9 +169,8 @@ def accumulate_dense(
             batch_size = max(batch_size, PRODUCTS_ROWS)
         if made_here:
             batch_size = X.batch_rows
-        whole = block or (0 if wide else cut().small_depth(q, p))
-        if 0 < whole <= batch_size:
-            batch_size -= batch_size % whole
+        if 0 < block <= batch_size:
+            batch_size -= batch_size % block
         if sparse_y and blocks:
             batch_size = blocks  # a block is handed out as it lies; more of them would be copied
     head: Any = slice(0, min(m, HEAD_ROWS))

@@ -17,13 +17,12 @@ from numpy.typing import NDArray
 
 from projse.moments.extremes import Extremes
 from projse.moments.folding import Shift
-from projse.sources.batch_size import cut
 
 Array = NDArray[Any]
 
 THIN_COLUMNS = 16
-"""Up to this many references are copied by row, next to a column of ones: one product gives the
-sums as well, and BLAS multiplies thin matrices faster so than by column."""
+"""Up to this many references are copied by row even if they lie by column: BLAS multiplies thin
+matrices several times as fast so."""
 
 THIN_BYTES = 2 << 20
 """Extremes of references of up to this size are taken of all rows at once: calls for each batch
@@ -94,9 +93,10 @@ class Stacks:
     """Hands out rows of one dense array as stacks, converted and shifted in a buffer.
 
     An array that needs neither is handed out as it is: BLAS reads C- and F-ordered rows alike.
-    The buffer takes the order of the array, so that it is filled along memory. ``with_ones`` puts
-    a column of ones before the others, by row: the order in which BLAS multiplies thin matrices
-    several times as fast.
+    The buffer takes the order of the array, so that it is filled along memory, unless the array is
+    thin. ``with_ones`` puts a column of ones before the others, so that products with them give
+    sums as well; to copy a batch also brings it into the cache, which plain loops do faster than
+    products.
     """
 
     def __init__(
@@ -114,12 +114,13 @@ class Stacks:
         self.width = self.n_columns + with_ones
         self.shift = None if shift is None else Shift(shift.astype(dtype))
         self.with_ones = with_ones
-        self.by_column = array.strides[0] < array.strides[1] and not with_ones
+        thin = with_ones and self.n_columns <= THIN_COLUMNS
+        self.by_column = array.strides[0] < array.strides[1] and not thin
         ready = array.dtype == dtype and _blas_ready(array)
         self.direct = shift is None and ready and not with_ones
         if self.direct:
             return
-        self.buffer = np.ones(rows * self.width, dtype=dtype)
+        self.buffer = np.empty(rows * self.width, dtype=dtype)
 
     def __call__(self, start: int, stop: int, depth: int) -> Array:
         """Return rows as an array of shape (n, depth, columns)."""
@@ -132,7 +133,9 @@ class Stacks:
             whole = whole.reshape(n, columns, depth).transpose(0, 2, 1)
         else:
             whole = whole.reshape(n, depth, columns)
-        out = whole[:, :, 1:] if self.with_ones else whole
+        out = whole
+        if self.with_ones:
+            whole[:, :, 0], out = 1, whole[:, :, 1:]
         if self.shift is None:
             out[...] = stack
         else:
@@ -215,13 +218,10 @@ class RowSum(BatchSum):
         self.X, self.Y = X, Y = rows.X, rows.Y
         self.x_stacks = Stacks(X, rows.x_shift, dtype, size)
         self.sparse_y = self.y_stacks = None
-        self.with_ones = False
         if sp.issparse(Y):
             self.sparse_y = Y
         elif Y is not None:
-            by_column = Y.strides[0] < Y.strides[1]
-            self.with_ones = Y.shape[1] <= THIN_COLUMNS and (by_column or cut().ones_beside)
-            self.y_stacks = Stacks(Y, rows.y_shift, dtype, size, with_ones=self.with_ones)
+            self.y_stacks = Stacks(Y, rows.y_shift, dtype, size, with_ones=True)
         self.with_squares = rows.with_squares
         self.ones = np.ones(size, dtype=dtype)
         self.work: _Work | None = None
@@ -231,7 +231,7 @@ class RowSum(BatchSum):
         p = len(sums.x)
         if self.work is None:
             width = 0 if self.y_stacks is None else self.y_stacks.width
-            self.work = _Work(len(self.ones), width, p, self.dtype)
+            self.work = _Work(width, p, self.dtype)
         work = self.work
         stretch_y = with_y and self.y_stacks is not None and sums.y_extremes is not None
         if stretch_y and self._is_thin(stop - start):
@@ -251,7 +251,7 @@ class RowSum(BatchSum):
             wider = _kept(self.x_stacks.rows(begin, end), counted)
             x = wider if wider.shape[1] == p else wider[:, :p]
             if sums.xx is None and self.with_squares:
-                sums.xx_diag += work.squares(w, x)
+                sums.xx_diag += work.squares(None if self.weight is None else w, x)
             if self.sparse_y is not None:
                 y = _kept(self.sparse_y[begin:end], counted)
                 sums.x += work.sums(w, x)
@@ -262,16 +262,8 @@ class RowSum(BatchSum):
             elif self.y_stacks is not None:
                 y = _kept(self.y_stacks.rows(begin, end), counted)
                 left = y if self.weight is None else y * w[:, None]
-                cross = work.cross(left, x)
                 second = work.second(left, y) if with_y else None
-                if self.with_ones:
-                    add_with_ones(sums, cross, second)
-                else:
-                    sums.yx += cross
-                    sums.x += work.sums(w, x)
-                    if second is not None:
-                        sums.yy += second
-                        sums.y += work.sums(w, y)
+                add_with_ones(sums, work.cross(left, x), second)
             else:
                 sums.x += work.sums(w, x)
             if sums.xx is not None:
@@ -312,46 +304,26 @@ def add_with_ones(sums: Sums, cross: Array, second: Array | None) -> None:
 class _Work:
     """Sums over the rows of a batch, in memory that is used again from batch to batch.
 
-    For up to ``rows`` rows of q references and p candidates. What is handed out is overwritten by
-    the next call.
+    For rows of q references and p candidates. What is handed out is overwritten by the next call.
     """
 
-    def __init__(self, rows: int, q: int, p: int, dtype: np.dtype[Any]) -> None:
-        self.depth = cut().small_depth(q, p) or rows
-        self.memory = np.empty(max(rows, rows // self.depth * q) * p, dtype=dtype)
-        self.line = np.empty(max(p, q), dtype=dtype)
+    def __init__(self, q: int, p: int, dtype: np.dtype[Any]) -> None:
+        self.line = np.empty(p, dtype=dtype)
         self.product = np.empty((q, p), dtype=dtype)
         self.square = np.empty((q, q), dtype=dtype)
 
     def sums(self, w: Array, x: Array) -> Array:
         """Return the weighted sums of the columns."""
-        return np.matmul(w, x, out=self.line[: x.shape[1]])
+        return np.matmul(w, x, out=self.line)
 
-    def squares(self, w: Array, x: Array) -> Array:
-        """Return the weighted sums of the columns' squares."""
-        # Not by einsum, which lets no other thread run.
-        out = self.memory[: x.size]
-        by_column = x.strides[0] < x.strides[1]
-        out = out.reshape(x.shape[::-1]).T if by_column else out.reshape(x.shape)
-        return np.matmul(w, np.multiply(x, x, out=out), out=self.line[: x.shape[1]])
+    def squares(self, w: Array | None, x: Array) -> Array:
+        """Return the sums of the columns' squares; weighted, if there are weights."""
+        weighted = x if w is None else x * w[:, None]
+        return np.einsum("ij,ij->j", weighted, x, out=self.line)
 
     def cross(self, y: Array, x: Array) -> Array:
-        """Return ``yᵀx``, in slices that are small for BLAS: a quarter faster at 100 × 100."""
-        rows, p = x.shape
-        q, n = y.shape[1], rows // self.depth
-        if n < 2:
-            return np.matmul(y.T, x, out=self.product)
-        whole = n * self.depth
-        slices = self.memory[: n * q * p].reshape(n, q, p)
-        np.matmul(
-            y[:whole].reshape(n, self.depth, q).transpose(0, 2, 1),
-            x[:whole].reshape(n, self.depth, p),
-            out=slices,
-        )
-        product: Array = np.add.reduce(slices, axis=0, out=self.product)
-        if whole < rows:
-            product += y[whole:].T @ x[whole:]
-        return product
+        """Return ``yᵀx``."""
+        return np.matmul(y.T, x, out=self.product)
 
     def second(self, left: Array, y: Array) -> Array:
         """Return ``yᵀy``, one of them weighted."""

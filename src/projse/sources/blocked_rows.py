@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.sources.batch_size import cut
+from projse.sources.batch_size import batch_rows
 
 Array = NDArray[Any]
 
 
 def block_rows(n_x: int, n_y: int, itemsize: int) -> int:
-    """Rows of a block: as many as a small product takes, or a batch."""
-    rows = cut().batch_rows(n_x + n_y, itemsize)
-    return min(cut().small_depth(n_y + 1, n_x) or rows, rows)
+    """Rows of a block: those of a batch."""
+    return batch_rows(n_x + n_y, itemsize)
 
 
 class BlockedRows:
