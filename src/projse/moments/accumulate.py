@@ -29,7 +29,7 @@ Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
 BLOCKS_BYTES = 3 << 20
-"""The same for rows that lie in blocks: they need no squares, and every call takes all blocks."""
+"""What a batch of rows that lie in blocks holds: one call takes all its blocks."""
 
 TILE_COLUMNS = 1024
 """A wider X is handled in tiles of about this many columns, each by one thread."""
