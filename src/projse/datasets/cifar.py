@@ -1,7 +1,7 @@
 """CIFAR-100: the official archive of pickles, read without trusting them, and an .npz of it.
 
 A pickle can name any function to be called. Here only those names resolve that the official files
-need to rebuild arrays, to stand-ins: what NumPy itself makes of a crafted state can end the process.
+need to rebuild arrays, to stand-ins: what NumPy makes of a crafted state can end the process.
 Every other name stops the reading before anything is called.
 """
 
