@@ -241,6 +241,10 @@ NONSENSE = {
     "negative peak": (two_views(x_peak=-np.ones(2)), "x_peak is -1"),
     "peak of another shape": (two_views(y_peak=np.ones(3)), "y_peak has shape"),
     "classes unsorted": (two_views(classes=np.array(["b", "a"])), "classes are not in ascending"),
+    "classes of no characters": (
+        two_views(classes=np.array([[97, 0x110000], [98, 0]], dtype="u4").view("U2")[:, 0]),
+        "characters that do not exist",
+    ),
     "classes twice": (two_views(classes=np.array([1, 1])), "classes are not in ascending"),
     "classes NaN": (two_views(classes=np.array([1.0, NAN])), "classes are not in ascending"),
     "yy alone": (

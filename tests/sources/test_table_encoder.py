@@ -16,7 +16,7 @@ from sklearn.preprocessing import SplineTransformer
 from projse import ProjSe
 from projse.exceptions import IdentifierWarning
 from projse.sources.table import Frame, TableEncoder
-from projse.sources.table.splines import Spline
+from projse.sources.table.splines import Splines
 
 
 def mixed(seed: int, n: int = 400) -> pd.DataFrame:
@@ -182,15 +182,39 @@ def test_splines_of_any_knots_are_those_of_sklearn(seed: int) -> None:
         values = rng.uniform(2 * knots[0] - knots[-1], 2 * knots[-1] - knots[0], 300)
         values = np.concatenate([values, rng.uniform(*knots[:2], 50), knots])
         shift = rng.random(len(knots) + degree - 2)
-        spline = Spline(knots, degree, shift)
-        found = np.empty((spline.n_functions, len(values)))
-        spline(values, found, np.empty(2 * spline.n_powers * len(values)))
+        spline = Splines([knots], degree, shift[None])
+        found = np.empty((1, spline.n_functions, len(values)))
+        spline([values], found, np.empty(2 * spline.n_powers * len(values)))
         right = honest.transform(values[:, None]).T - shift[:, None]
-        np.testing.assert_allclose(found, right, rtol=0, atol=2e-12)
+        np.testing.assert_allclose(found[0], right, rtol=0, atol=2e-12)
         as_few.append(spline.n_powers == spline.n_functions + 1)
     # Between two long tails powers over all pieces would have no digits left.
     assert as_few[0]
     assert not as_few[-1]
+
+
+def test_splines_side_by_side_are_those_of_each_number(seed: int) -> None:
+    """More numbers than a run takes, of other knots, degrees and forms, some with gaps."""
+    rng = np.random.default_rng(seed)
+    makers = [
+        lambda: rng.normal(size=5000),
+        lambda: rng.integers(0, 3, 5000).astype(float),
+        lambda: rng.integers(0, 6, 5000).astype(float),
+        lambda: rng.normal(size=5000) * 10.0 ** rng.integers(-6, 6, 5000),
+        lambda: np.where(rng.random(5000) < 0.1, np.nan, rng.normal(size=5000)),
+        lambda: rng.integers(0, 2, 5000).astype(float),
+    ]
+    order = rng.integers(0, len(makers), 40)
+    order[:20] = 0
+    table = pd.DataFrame({f"x{j}": makers[k]() for j, k in enumerate(order)})
+    rows, _ = TableEncoder.look(table, basis="spline", missing="indicator").encode(table)
+    alone = [
+        TableEncoder.look(table[[name]], basis="spline", missing="indicator").encode(table[[name]])
+        for name in table
+    ]
+    right = np.hstack([own for own, _ in alone])
+    assert right.shape[1] > 6 * 20
+    np.testing.assert_allclose(rows, right, rtol=0, atol=1e-14)
 
 
 def test_beyond_the_first_look_splines_are_constant() -> None:

@@ -6,6 +6,7 @@ let pass: an entry is known to ``eps`` of the sums that it came from.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from numbers import Real
@@ -175,10 +176,18 @@ def _check_names(moments: Moments) -> None:
         raise ValueError(f"classes have shape {np.shape(classes)} instead of ({n},)")
     if classes.dtype.kind not in CLASS_KINDS:
         raise ValueError(f"classes have dtype {classes.dtype}")
+    if classes.dtype.kind == "U" and not _are_letters(classes):
+        raise ValueError("classes hold characters that do not exist")
     if moments.one_view:
         raise ValueError("classes are there, but y_mean is not")
     if not (classes[1:] > classes[:-1]).all():
         raise ValueError("classes are not in ascending order, or one is there twice")
+
+
+def _are_letters(text: Array) -> bool:
+    """Whether fixed-width text, which numpy takes from a file unseen, is text."""
+    codes = np.frombuffer(text.tobytes(), dtype=text.dtype.byteorder + "u4")
+    return bool((codes <= sys.maxunicode).all())
 
 
 def _check_single_rows(moments: Moments) -> None:

@@ -6,21 +6,23 @@ stay in a cache; all of them, written to memory and read again, cost as much as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from projse.sources.table.blocks import Block
-from projse.sources.table.plan import ColumnPlan
-from projse.sources.table.splines import Spline
+from projse.sources.table.splines import Splines, alike
 
 Array = NDArray[Any]
 
 CHUNK = 1 << 12
 """Rows that are evaluated at a time: loops so long that numpy's overhead is small, whose memory
 still stays in a cache."""
+
+RUN = 8
+"""Numbers whose splines are evaluated side by side, for the same reason."""
 
 
 class ColumnBlocks:
@@ -75,16 +77,18 @@ class Writer:
 
     def __init__(self, rows: ColumnBlocks, shift: Array) -> None:
         self.rows, self.shift = rows, shift
-        self.splines = [
-            None if block.plan is None else self._spline(block.plan, start)
-            for block, start in zip(rows.blocks, rows.starts[:-1], strict=True)
-        ]
-        most = max((spline.n_powers for spline in self.splines if spline is not None), default=0)
-        self.memory = np.empty(2 * most * min(CHUNK, rows.shape[0]))
+        self.runs = [(first, last, self._splines(first, last)) for first, last in _runs(rows)]
+        sizes = [(last - first) * s.n_powers for first, last, s in self.runs if s is not None]
+        self.memory = np.empty(2 * max(sizes, default=0) * min(CHUNK, rows.shape[0]))
 
-    def _spline(self, plan: ColumnPlan, start: int) -> Spline:
-        width = len(plan.knots) + plan.degree - 2
-        return Spline(plan.knots, plan.degree, self.shift[start : start + width])
+    def _splines(self, first: int, last: int) -> Splines | None:
+        plans = [block.plan for block in self.rows.blocks[first:last] if block.plan is not None]
+        if not plans:
+            return None
+        width, degree, start = len(plans[0].knots) - 2, plans[0].degree, self.rows.starts[first]
+        width += degree
+        shift = self.shift[start : start + len(plans) * width].reshape(-1, width)
+        return Splines([plan.knots for plan in plans], degree, shift)
 
     def __call__(self, start: int, stop: int, out: Array) -> None:
         """Write rows to ``out`` of shape (columns, rows)."""
@@ -93,16 +97,35 @@ class Writer:
             self._write(slice(first, last), out[:, first - start : last - start])
 
     def _write(self, part: slice, out: Array) -> None:
-        starts = self.rows.starts
-        for v, (block, spline) in enumerate(zip(self.rows.blocks, self.splines, strict=True)):
-            columns, shift = out[starts[v] : starts[v + 1]], self.shift[starts[v] : starts[v + 1]]
-            gap = block.gap
-            if spline is not None and block.spline is not None:
-                own = columns[: spline.n_functions]
-                spline(block.spline[part], own, self.memory)
-                if gap is not None and gap[part].any():
-                    own[:, gap[part]] = -shift[: spline.n_functions, None]
-                columns, shift = columns[spline.n_functions :], shift[spline.n_functions :]
-            if len(columns):
-                block.write(part, columns.T)
-                columns -= shift[:, None]
+        blocks, starts = self.rows.blocks, self.rows.starts
+        for first, last, splines in self.runs:
+            block, n_functions = blocks[first], 0
+            columns, shift = out[starts[first] : starts[last]], self.shift[starts[first] :]
+            values = [own.spline[part] for own in blocks[first:last] if own.spline is not None]
+            if splines is not None and values:
+                n_functions = splines.n_functions
+                own = columns[: len(values) * n_functions].reshape(len(values), n_functions, -1)
+                splines(values, own, self.memory)
+                if block.gap is not None and block.gap[part].any():
+                    own[0][:, block.gap[part]] = -shift[:n_functions, None]
+            if last - first == 1 and len(columns) > n_functions:
+                block.write(part, columns[n_functions:].T)
+                columns[n_functions:] -= shift[n_functions : len(columns), None]
+
+
+def _runs(rows: ColumnBlocks) -> Iterator[tuple[int, int]]:
+    """Yield the first block and the one behind the last of splines that are alike.
+
+    Others, and those of numbers with gaps, stand alone.
+    """
+    first, before = 0, None
+    for v, block in enumerate(rows.blocks):
+        plan = block.plan
+        plain = plan is not None and block.spline is not None and block.gap is None
+        kind = alike(plan.knots, plan.degree) if plain and plan is not None else None
+        if v > first and (kind is None or kind != before or v - first == RUN):
+            yield first, v
+            first = v
+        before = kind
+    if rows.blocks:
+        yield first, len(rows.blocks)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import factorial, frexp
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import BSpline
 
 Array = NDArray[Any]
+Fill = Callable[[Array, Array], None]
 
 KNOTS, DEGREE = 5, 3
 """Five knots of cubic splines: six columns beside the constant."""
@@ -43,38 +45,50 @@ def knots_of(values: Array, weight: Array | None = None) -> tuple[tuple[float, .
     return (tuple(float(knot) for knot in knots), degree) if _apart(knots) else ((), DEGREE)
 
 
-class Spline:
-    """The basis of a number: without its last function, since all add up to 1; constant beyond.
+class Splines:
+    """The bases of numbers: each without its last function, since all add up to 1; constant beyond.
 
     A spline is a sum of a few powers of clipped distances, which are made by loops over all values
-    whichever piece they lie in; one small product then makes all functions.
+    whichever piece they lie in; a small product then makes all functions. Numbers that are
+    :func:`alike` are evaluated side by side: few and long loops.
 
     Parameters
     ----------
-    knots : tuple of float
+    knots : sequence of tuple of float
+        Of each number.
     degree : int
-    shift : ndarray of shape (n_functions,) or None
+    shift : ndarray of shape (n_numbers, n_functions) or None
         What is subtracted from each function.
     """
 
-    def __init__(self, knots: tuple[float, ...], degree: int, shift: Array | None = None) -> None:
-        self._powers = _powers_of(knots, degree)
-        self._weights = self._powers.weights
+    def __init__(
+        self, knots: Sequence[tuple[float, ...]], degree: int, shift: Array | None = None
+    ) -> None:
+        forms: list[Any] = [_powers_of(own, degree) for own in knots]
+        self._scales = [form.scale for form in forms]
+        self._fill = type(forms[0]).filler(forms)
+        self._weights = np.stack([form.weights for form in forms])
         if shift is not None:
-            self._weights = self._weights.copy()
-            self._weights[:, 0] -= shift
-        self.n_functions, self.n_powers = self._weights.shape
+            self._weights[:, :, 0] -= shift
+        _, self.n_functions, self.n_powers = self._weights.shape
 
-    def __call__(self, values: Array, out: Array, memory: Array) -> None:
-        """Write the basis of values of shape (n,) to (n_functions, n). NaN gives NaN.
+    def __call__(self, values: Sequence[Array], out: Array, memory: Array) -> None:
+        """Write the bases of arrays of shape (n,) to (n_numbers, n_functions, n). NaN gives NaN.
 
-        ``memory`` has room for two matrices of ``n_powers`` rows.
+        ``memory`` has room for two such arrays of ``n_powers``.
         """
-        powers, spare = memory[: 2 * self.n_powers * len(values)].reshape(2, self.n_powers, -1)
-        powers[0] = 1.0
-        np.multiply(values, self._powers.scale, out=powers[1])
-        self._powers.fill(powers, spare)
+        room = memory[: 2 * len(values) * self.n_powers * len(values[0])]
+        powers, spare = room.reshape(2, len(values), self.n_powers, -1)
+        powers[:, 0] = 1.0
+        for own, scale, first in zip(values, self._scales, powers[:, 1], strict=True):
+            np.multiply(own, scale, out=first)
+        self._fill(powers, spare)
         np.matmul(self._weights, powers, out=out)
+
+
+def alike(knots: tuple[float, ...], degree: int) -> tuple[type, int, int]:
+    """Return what numbers must have in common for their splines to be evaluated side by side."""
+    return type(_powers_of(knots, degree)), len(knots), degree
 
 
 def _quantiles(values: Array, weight: Array | None, shares: Array) -> Array:
@@ -102,7 +116,7 @@ class _OverAll:
     ends: tuple[float, float]
     origin: float
     knots: Array
-    n_left: int
+    bounds: Array
     loss: float
 
     @classmethod
@@ -117,25 +131,32 @@ class _OverAll:
         reach = np.where(side[:, 0] < 0, knots[1:-1] - low, high - knots[1:-1])
         farthest = max(origin - low, high - origin) ** np.arange(degree + 1)
         loss = float((np.abs(weights) @ np.concatenate([farthest, reach**degree])).max())
-        inner = knots[1:-1, None]
-        return cls(scale, np.ascontiguousarray(weights), (low, high), origin, inner, piece, loss)
+        bounds = np.where(side < 0, [[-np.inf, 0.0]], [[0.0, np.inf]])
+        return cls(scale, weights, (low, high), origin, knots[1:-1], bounds, loss)
 
-    def fill(self, powers: Array, spare: Array) -> None:
+    @staticmethod
+    def filler(forms: Sequence[_OverAll]) -> Fill:
         """Make 1, the powers, and the highest of those beyond the knots, of the value behind 1."""
-        degree = len(powers) - 1 - len(self.knots)
-        first, beyond = powers[1], powers[1 + degree :]
-        np.maximum(first, self.ends[0], out=first)
-        np.minimum(first, self.ends[1], out=first)
-        np.subtract(first, self.knots, out=beyond)
-        np.subtract(first, self.origin, out=first)
-        np.minimum(beyond[: self.n_left], 0.0, out=beyond[: self.n_left])
-        np.maximum(beyond[self.n_left :], 0.0, out=beyond[self.n_left :])
-        for k in range(1, degree):
-            np.multiply(powers[k], first, out=powers[k + 1])
-        if degree == 2:
-            np.square(beyond, out=beyond)
-        elif degree == 3:
-            np.multiply(beyond, np.square(beyond, out=spare[: len(beyond)]), out=beyond)
+        low, high = (np.array([form.ends[end] for form in forms])[:, None] for end in (0, 1))
+        origin = np.array([form.origin for form in forms])[:, None]
+        knots = np.stack([form.knots for form in forms])[..., None]
+        least, most = np.stack([form.bounds for form in forms]).transpose(2, 0, 1)[..., None]
+
+        def fill(powers: Array, spare: Array) -> None:
+            degree = powers.shape[1] - 1 - knots.shape[1]
+            first, beyond = powers[:, 1], powers[:, 1 + degree :]
+            np.clip(first, low, high, out=first)
+            np.subtract(first[:, None], knots, out=beyond)
+            np.subtract(first, origin, out=first)
+            np.clip(beyond, least, most, out=beyond)
+            for k in range(1, degree):
+                np.multiply(powers[:, k], first, out=powers[:, k + 1])
+            if degree == 2:
+                np.square(beyond, out=beyond)
+            elif degree == 3:
+                np.multiply(beyond, np.square(beyond, out=spare[:, : knots.shape[1]]), out=beyond)
+
+        return fill
 
 
 @dataclass(frozen=True)
@@ -148,28 +169,33 @@ class _ByPiece:
 
     scale: float
     weights: Array
-    left: Array
-    right: Array
+    knots: Array
 
     @classmethod
     def of(cls, scale: float, knots: Array, degree: int) -> _ByPiece:
         """Take the polynomials of all pieces."""
         basis = _basis(knots, degree)
-        left, right = knots[:-1, None], knots[1:, None]
-        taylor = [basis(left[:, 0], nu=m)[:, :-1] / factorial(m) for m in range(1, degree + 1)]
-        weights = np.vstack([basis(left[:1, 0])[:, :-1], *taylor])
-        return cls(scale, np.ascontiguousarray(weights.T), left, right)
+        left = knots[:-1]
+        taylor = [basis(left, nu=m)[:, :-1] / factorial(m) for m in range(1, degree + 1)]
+        return cls(scale, np.vstack([basis(left[:1])[:, :-1], *taylor]).T, knots)
 
-    def fill(self, powers: Array, spare: Array) -> None:
+    @staticmethod
+    def filler(forms: Sequence[_ByPiece]) -> Fill:
         """Make 1, the distances into all pieces, their squares, … of the value behind 1."""
-        n = len(self.left)
-        value, first = spare[0], powers[1 : 1 + n]
-        value[:] = powers[1]
-        np.maximum(value, self.left, out=first)
-        np.minimum(first, self.right, out=first)
-        np.subtract(first, self.left, out=first)
-        for start in range(1, len(powers) - n, n):
-            np.multiply(powers[start : start + n], first, out=powers[start + n : start + 2 * n])
+        knots = np.stack([form.knots for form in forms])[..., None]
+        left, right = knots[:, :-1], knots[:, 1:]
+        n = left.shape[1]
+
+        def fill(powers: Array, spare: Array) -> None:
+            value, first = spare[:, :1], powers[:, 1 : 1 + n]
+            value[:, 0] = powers[:, 1]
+            np.clip(value, left, right, out=first)
+            np.subtract(first, left, out=first)
+            for start in range(1, powers.shape[1] - n, n):
+                power, following = powers[:, start : start + n], powers[:, start + n :][:, :n]
+                np.multiply(power, first, out=following)
+
+        return fill
 
 
 MOST_LOSS = 1 << 12
