@@ -91,6 +91,29 @@ def test_pickles_that_reach_further_or_are_broken_are_refused(content):
         restricted_loads(content, "train")
 
 
+def test_a_crafted_state_never_reaches_numpy():
+    """A dtype whose fields are a number ends a process in which NumPy takes it."""
+    crafted = PYTHON_2.replace(b"q\x0eNNNJ", b"q\x0eMNNJ")
+    assert crafted != PYTHON_2
+    assert restricted_loads(crafted, "train")[b"data"].tolist() == [[0, 1, 2], [253, 254, 255]]
+    for before, after, why in [
+        (b"U\x02u1", b"U\x02O8", "array of 'O8'"),
+        (b"K\x02K\x03\x86", b"K\x02K\x09\x86", "reshape"),
+    ]:
+        with pytest.raises(DatasetError, match=f"unpickled safely.*{why}"):
+            restricted_loads(PYTHON_2.replace(before, after), "train")
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("code", ["u1", "<i4", ">i4", ">f8", "?"])
+def test_arrays_of_plain_numbers_are_read_as_they_were_written(code, order):
+    array = np.asarray([[0, 1, 0], [1, 1, 0]], dtype=code, order=order)
+    read = restricted_loads(pickle.dumps({b"data": array}, 2), "train")[b"data"]
+    np.testing.assert_array_equal(read, array)
+    assert read.dtype == array.dtype
+    assert read.flags.writeable
+
+
 def test_a_pickle_cut_anywhere_is_refused():
     for n in range(len(PYTHON_2)):
         with pytest.raises(DatasetError, match="train"):

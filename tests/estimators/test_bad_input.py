@@ -331,6 +331,14 @@ def test_callable_kernels_need_rows():
     refused(lambda: selector.fit(sp.csr_array(X), Y), "callable", "toarray")
 
 
+@pytest.mark.parametrize("size", [1e-120, 1e120])
+def test_callable_kernels_take_columns_of_any_size_that_has_squares(size):
+    X, Y = planted(0)
+    selector = ProjSe(3, kernel=lambda A, B: A.T @ B)
+    want = selector.fit(X, Y).selected_
+    np.testing.assert_array_equal(selector.fit(X * size, Y / size).selected_, want)
+
+
 # Overflow
 
 

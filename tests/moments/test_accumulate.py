@@ -105,3 +105,17 @@ def test_references_from_thin_to_wide(seed, n_y, order):
     X = np.asarray(rng.normal(size=(3001, 40)), order=order)
     Y = np.asarray(rng.normal(size=(3001, n_y)), order=order)
     compare(Moments.from_arrays(X, Y, with_xx=False), literal(X, Y, None), 1e-12)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("n_y", [1, 3, 20])
+def test_few_values_in_float32_are_known_to_five_digits(seed, n_y, order):
+    """Two values of one size: every addition of a long sum rounds the same way."""
+    sign = np.random.default_rng(seed).choice([-1.0, 1.0], size=(16384, 1))
+    X = np.asarray(np.linspace(0.1, 1, 40) * sign, dtype=np.float32, order=order)
+    Y = np.asarray(np.linspace(0.1, 1, n_y) * sign, dtype=np.float32, order=order)
+    got = Moments.from_arrays(X, Y, with_xx=False)
+    want = Moments.from_arrays(X.astype(np.float64), Y.astype(np.float64), with_xx=False)
+    assert got.eps > want.eps  # made in float32
+    for name in ("xx_diag", "yx", "yy"):
+        assert_allclose(getattr(got, name), getattr(want, name), rtol=6.5e-5)

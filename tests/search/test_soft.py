@@ -14,6 +14,8 @@ from scipy import stats
 from projse import PAPER, Moments, ProjSe, TwoViewProjSe
 from projse.exceptions import ProductsMissingWarning, RankExhaustedWarning
 from projse.projectors import select_by_projectors
+from projse.search.coordinates import DenseCoordinates
+from projse.search.soft import SoftConditioning
 
 AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
 
@@ -274,3 +276,13 @@ def test_the_form_of_the_paper_is_a_word_away(seed):
     assert (paper.alpha_, paper.redundancy_, paper.round_size_) == (0.0, 0.0, None)
     with pytest.raises(TypeError):
         PAPER["alpha"] = 1.0
+
+
+def test_a_given_candidate_that_scores_nothing_is_not_taken():
+    R = DenseCoordinates(np.array([[0.9, 0.5, 0.0]]))
+    soft = SoftConditioning(R, np.ones(3, bool), lambda place, norm: 0.0, 1e-12, 1e-12)
+    eligible = np.array([True, False, True])
+    taken = [soft.best(np.ones(3, bool), None, 1), soft.best(eligible, None, 1)]
+    taken.append(soft.best(eligible, None, 2))
+    assert [pick.index for pick in taken] == [1, 0, 0]
+    assert [pick.n_candidates for pick in taken] == [3, 2, 2]

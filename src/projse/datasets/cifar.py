@@ -1,7 +1,8 @@
 """CIFAR-100: the official archive of pickles, read without trusting them, and an .npz of it.
 
 A pickle can name any function to be called. Here only those names resolve that the official files
-need to rebuild arrays; every other one stops the reading before anything is called.
+need to rebuild arrays, to stand-ins: what NumPy makes of a crafted state can end the process.
+Every other name stops the reading before anything is called.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import io
 import pickle  # nosec B403
 import pickletools  # nosec B403
+import re
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -61,10 +63,13 @@ def _npy(path: Path, name: str, limit: int) -> NDArray[Any]:
 
 
 def restricted_loads(content: bytes, name: object) -> Any:
-    """Unpickle numbers, text, bytes, lists, dicts and NumPy arrays, and refuse all else."""
+    """Unpickle numbers, text, bytes, lists, and a dict that may hold arrays; refuse all else."""
     try:
         _refuse_bombs(content)
-        return _Unpickler(io.BytesIO(content), encoding="bytes").load()
+        loaded = _Unpickler(io.BytesIO(content), encoding="bytes").load()
+        if not isinstance(loaded, dict):
+            return loaded
+        return {key: v.values if isinstance(v, _Array) else v for key, v in loaded.items()}
     # A damaged pickle may raise anything, from within the machine that runs it.
     except Exception as error:
         raise damaged(name, f"it cannot be unpickled safely: {error}") from error
@@ -99,13 +104,39 @@ def _latin1(text: str, encoding: str | bytes) -> bytes:
     return text.encode("latin1")
 
 
-# NumPy itself names this function where it pickles an array; its module was renamed in NumPy 2.
-_reconstruct = np.empty(0).__reduce__()[0]
+class _Dtype:
+    """Stands in for ``numpy.dtype``: of plain numbers."""
+
+    def __init__(self, code: str | bytes, *_: object) -> None:
+        text = code.decode("latin1") if isinstance(code, bytes) else str(code)
+        if not re.fullmatch("[buif][1248]", text):
+            raise pickle.UnpicklingError(f"the pickle asks for an array of {text!r}")
+        self.dtype = np.dtype(text)
+
+    def __setstate__(self, state: Any) -> None:
+        if state[1] in (">", b">"):
+            self.dtype = self.dtype.newbyteorder(">")
+
+
+class _Array:
+    """Stands in for ``numpy.ndarray`` and what rebuilds it."""
+
+    values: NDArray[Any] | None = None
+
+    def __init__(self, *_: object) -> None:
+        pass
+
+    def __setstate__(self, state: Any) -> None:
+        _, shape, kind, by_column, content = state
+        flat = np.frombuffer(content, dtype=kind.dtype)
+        self.values = flat.reshape(shape, order="F" if by_column else "C").copy(order="K")
+
+
 ALLOWED: dict[tuple[str, str], Any] = {
-    ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
-    ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): np.dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy._core.multiarray", "_reconstruct"): _Array,  # as NumPy 2 calls it
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Dtype,
 }
 
 

@@ -66,9 +66,11 @@ class ElementwiseGram(FeatureGram):
     def x_norms(self) -> Array:
         return np.sqrt(self.gram.xx_diag)
 
-    def _map(self, g: Array, gy: Array, gx: Array) -> Array:
-        """Apply the kernel to inner products, which are overwritten."""
-        return self.kernel.of_unit_norms(g) if self._unit_norms else self.kernel(g, gy, gx)
+    def _map(self, g: Array, gy: Array, gx: Array, left: Any = ..., right: Any = ...) -> Array:
+        """Apply the kernel to inner products, which are overwritten, of some variables each."""
+        if self._unit_norms:
+            return self.kernel.of_unit_norms(g)
+        return self.kernel(g, gy[left], gx[right])
 
     def with_gamma(self, gamma: float | str) -> ElementwiseGram:
         """Set the width of an RBF kernel: a number, or from the mean distance."""
@@ -133,7 +135,7 @@ class ElementwiseGram(FeatureGram):
     def block(self, columns: Any) -> Array:
         if self._kept is not None:
             return np.array(self._kept[:, columns])
-        block = self._map(self._base(columns), self._gy, self._gx[columns])
+        block = self._map(self._base(columns), self._gy, self._gx, right=columns)
         if not self._all_alive:
             block[:, ~self.alive[columns]] = 0.0
         return block
@@ -184,7 +186,7 @@ class ElementwiseGram(FeatureGram):
         everywhere = slice(None) if columns is None else columns
         rows *= self._ux[indices][:, None]
         rows *= self._ux[everywhere]
-        rows = self._map(rows, self._gx[indices], self._gx[everywhere])
+        rows = self._map(rows, self._gx, self._gx, indices, everywhere)
         if columns is None:
             for i, j in enumerate(indices.tolist()):
                 rows[i, j] = 1.0

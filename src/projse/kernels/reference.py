@@ -153,7 +153,7 @@ def gram_loses_directions(rows: Rows, moments: Moments, gram: FeatureGram, cente
     if not n:
         return False
     small = values < np.sqrt(moments.eps) * values[-1]
-    if not small.any():
+    if not small[0]:
         return False
     null = values <= default_tol(n, moments.eps) * values[-1]
     if (small & ~null).any():

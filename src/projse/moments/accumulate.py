@@ -29,7 +29,7 @@ Array = NDArray[Any]
 Progress = Callable[[int, int], None]
 
 BLOCKS_BYTES = 3 << 20
-"""The same for rows that lie in blocks: they need no squares, and every call takes all blocks."""
+"""What a batch of rows that lie in blocks holds: one call takes all its blocks."""
 
 TILE_COLUMNS = 1024
 """A wider X is handled in tiles of about this many columns, each by one thread."""
@@ -70,9 +70,8 @@ def choose_shift(head: Array, dtype: np.dtype[Any], weighted: bool = False) -> A
         return None  # sums of bytes and of their squares are exact
     n = head.shape[1]
     tiles = [slice(start, start + TILE_COLUMNS) for start in range(0, n, TILE_COLUMNS)]
-    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        if all(_is_near_zero(head[:, columns]) for columns in tiles):
-            return None
+    if all(_is_near_zero(head[:, columns]) for columns in tiles):
+        return None
     shift = np.empty(n)
     for columns in tiles:
         tile = np.asarray(head[:, columns], dtype=np.float64)
@@ -87,9 +86,9 @@ def _is_near_zero(tile: Array) -> bool:
     A variance that is lost in rounding is far below the square of the mean.
     """
     tile = np.asarray(tile, dtype=np.float64)
-    mean = np.einsum("ij->j", tile) / len(tile)
-    near = 5 * mean * mean < np.einsum("ij,ij->j", tile, tile) * (4 / len(tile))
-    return bool(near.all() or (near | (mean == 0)).all())
+    sums = np.einsum("ij->j", tile)
+    near = sums * sums < np.einsum("ij,ij->j", tile, tile) * (0.8 * len(tile))
+    return bool(near.all() or (near | (sums == 0)).all())
 
 
 def accumulate_dense(
@@ -177,8 +176,9 @@ def accumulate_dense(
     if weight is not None:
         head = np.flatnonzero(weight)[head]
     weighted = weight is not None
-    x_shift = choose_shift(X[head], dtype, weighted)
-    y_shift = None if Y is None or sparse_y else choose_shift(Y[head], dtype, weighted)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        x_shift = choose_shift(X[head], dtype, weighted)
+        y_shift = None if Y is None or sparse_y else choose_shift(Y[head], dtype, weighted)
 
     order: Array | None = None
     if by_class and codes is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,23 @@ def rows_a_fold(n_columns: int) -> int:
     return max(1, LONG_ROW // max(n_columns, 1))
 
 
-def fold(rows: Array) -> tuple[Array, Array]:
-    """Split C-contiguous rows (m, n) into long ones (m // k, k n) and those left over; views."""
+def fold(rows: Array, most: int = LONG_ROW) -> tuple[Array, Array]:
+    """Split C-contiguous rows (m, n) into long ones (m // k, k n) and those left over; views.
+
+    At most ``most`` rows make a long one.
+    """
     m, n = rows.shape
-    k = rows_a_fold(n)
+    k = min(rows_a_fold(n), most)
     whole = m - m % k
     return rows[:whole].reshape(m // k, k * n), rows[whole:]
 
 
 def reduce_rows(operation: np.ufunc, values: Array) -> Array:
     """Reduce over all axes but the last: that of the columns."""
-    if values.ndim == 2 and values.size and values.flags.c_contiguous:
-        long, rest = fold(values)
+    # One column is a long row already.
+    if values.ndim == 2 and values.shape[1] > 1 and values.flags.c_contiguous and values.size:
+        # A long row is reduced as well: as many rows in each as there are long ones, at most.
+        long, rest = fold(values, math.isqrt(len(values)))
         if len(long) > 1:
             some = operation.reduce(long, axis=0).reshape(-1, values.shape[1])
             reduced = operation.reduce(some, axis=0)

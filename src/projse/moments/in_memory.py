@@ -180,8 +180,7 @@ def _dense_moments(
                 break
             dtype, exact = np.dtype(np.float64), False
             continue
-        finite = [np.isfinite(part).all() for part in (sums.xx_diag, y_squares, sums.y)]
-        if not all(finite):
+        if not np.isfinite(np.concatenate((sums.xx_diag, y_squares, sums.y))).all():
             counted = rows.counted()
             refuse_non_finite(counted.X, "X", rows.feature_names)
             refuse_overflow(sums.xx_diag, "X", rows.feature_names)

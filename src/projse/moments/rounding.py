@@ -68,37 +68,40 @@ def lost_to_shift(squares: Array, sums: Array, w: float, eps: float) -> Array:
     return lost
 
 
-def vanished(squares: Array, sums: Array, products: Array) -> Array:
+def vanished(squares: Array, sums: Array, products: Array) -> Array | None:
     """Tell which columns have no squares although they are not constant, given sums about a shift.
 
-    All sums of a constant column are exactly 0. ``products`` has a column for each.
+    All sums of a constant column are exactly 0. ``products`` has a column for each. None where all
+    columns have squares.
     """
     vanished: Array = squares < SMALLEST_SQUARES
-    if vanished.any():
-        low = np.flatnonzero(vanished)
-        vanished[low] = (squares[low] > 0) | (sums[low] != 0) | products[:, low].any(axis=0)
+    if not vanished.any():
+        return None
+    low = np.flatnonzero(vanished)
+    vanished[low] = (squares[low] > 0) | (sums[low] != 0) | products[:, low].any(axis=0)
     return vanished
 
 
-def vanished_sparse(squares: Array, mean: Array, A: sp.csr_array) -> Array:
-    """Tell which sparse columns have no squares although they are not constant."""
+def vanished_sparse(squares: Array, mean: Array, A: sp.csr_array) -> Array | None:
+    """Tell the same of sparse columns."""
     # Values that differ do so in their last digit at least: a larger mean would show it.
     vanished: Array = (squares < SMALLEST_SQUARES) & (np.abs(mean) < SMALLEST_SQUARES**0.25)
     vanished &= (mean != 0) | (squares > 0)
+    if not vanished.any():
+        return None
     low = np.flatnonzero(vanished)
-    if low.size:
-        columns = A[:, low]
-        vanished[low] = (columns.max(axis=0) != columns.min(axis=0)).toarray().ravel()
+    columns = A[:, low]
+    vanished[low] = (columns.max(axis=0) != columns.min(axis=0)).toarray().ravel()
     return vanished
 
 
-def mark_vanished(moments: Moments, x: Array, y: Array | None) -> None:
+def mark_vanished(moments: Moments, x: Array | None, y: Array | None) -> None:
     """Give columns that are not constant a sum of squares above 0, in place.
 
     Further rows may make up for it; a selection refuses what is left so. The smallest number there
     is: however many of them are added, the sum stays below ``SMALLEST_SQUARES``.
     """
-    if x.any():
+    if x is not None and x.any():
         x = x & (moments.xx_diag < LEAST)
         moments.xx_diag[x] = LEAST
         if moments.xx is not None:

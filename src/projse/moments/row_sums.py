@@ -311,6 +311,7 @@ class _Work:
         self.line = np.empty(p, dtype=dtype)
         self.product = np.empty((q, p), dtype=dtype)
         self.square = np.empty((q, q), dtype=dtype)
+        self.squared = np.empty(0, dtype=dtype)
 
     def sums(self, w: Array, x: Array) -> Array:
         """Return the weighted sums of the columns."""
@@ -318,8 +319,15 @@ class _Work:
 
     def squares(self, w: Array | None, x: Array) -> Array:
         """Return the sums of the columns' squares; weighted, if there are weights."""
-        weighted = x if w is None else x * w[:, None]
-        return np.einsum("ij,ij->j", weighted, x, out=self.line)
+        if w is None:
+            return np.einsum("ij,ij->j", x, x, out=self.line)
+        # New memory for every batch would cost as much as the sums.
+        if self.squared.size < x.size:
+            self.squared = np.empty(x.size, dtype=x.dtype)
+        out = self.squared[: x.size]
+        by_column = x.strides[0] < x.strides[1]
+        out = out.reshape(x.shape[::-1]).T if by_column else out.reshape(x.shape)
+        return np.matmul(w, np.multiply(x, x, out=out), out=self.line)
 
     def cross(self, y: Array, x: Array) -> Array:
         """Return ``yᵀx``."""

@@ -137,10 +137,9 @@ def _dense_by_sparse(
 
 def subtract_outer(matrix: Array, a: Array, b: Array) -> Array:
     """``matrix -= a bᵀ`` in place, in blocks of columns: no second matrix of that size."""
-    if a.any() and b.any():
-        for start in range(0, matrix.shape[1], 4096):
-            block = slice(start, start + 4096)
-            matrix[:, block] -= a[:, None] * b[block]
+    for start in range(0, matrix.shape[1], 4096):
+        block = slice(start, start + 4096)
+        matrix[:, block] -= a[:, None] * b[block]
     return matrix
 
 

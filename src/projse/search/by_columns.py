@@ -83,7 +83,7 @@ class SoftColumns:
         self._space, self._deflation = space, deflation
         gram, plan, conditioning = space.gram, space.plan, space.conditioning
         alive = search.eligible & ~conditioning.vanished
-        ridge = plan.ridge(space.values, space.alpha, int(alive.sum()))
+        ridge = plan.ridge(space.values, space.alpha, int(np.count_nonzero(alive)))
         self._vanishing = gram.eps ** (2 / 3)
         gone = default_tol(gram.n_y, gram.eps)
         self._soft = SoftConditioning(deflation.R, alive, ridge, self._vanishing, gone)

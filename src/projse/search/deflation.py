@@ -211,7 +211,7 @@ class GrowingRows:
     """Rows that are appended to, in storage that doubles when it is full."""
 
     def __init__(self, n: int) -> None:
-        self._storage = np.empty((0, n))
+        self._storage = np.empty((16, n))
         self._used = 0
 
     @property
@@ -223,7 +223,7 @@ class GrowingRows:
         """Append rows of shape (k, n), or one row of shape (n,)."""
         used = self._used + (1 if rows.ndim == 1 else len(rows))
         if used > len(self._storage):
-            larger = np.empty((max(16, 2 * self._used, used), self._storage.shape[1]))
+            larger = np.empty((max(2 * self._used, used), self._storage.shape[1]))
             larger[: self._used] = self.rows
             self._storage = larger
         self._storage[self._used : used] = rows

@@ -63,6 +63,11 @@ def first_of(tied: NDArray[np.bool_], order: Array | None) -> tuple[int, int]:
     return int(places[np.argmin(order[places])]), n_tied
 
 
+def top_of(scores: Array) -> float:
+    """Return the largest of some scores, NaN where one is; at once, unlike a reduction."""
+    return float(scores[scores.argmax()])
+
+
 class Scoreboard:
     """Scores of the candidates: exact for an active set, upper bounds for all others."""
 
@@ -137,7 +142,7 @@ class Scoreboard:
             masked = np.where(self.eligible[self._active], self._exact, -1.0)
         if not masked.size:
             return -1, -1.0, -1.0, -1.0
-        best = float(masked.max())
+        best = top_of(masked)
         order = self._tie_order
         if order is not None and self._active is not None:
             order = order[self._active]
@@ -145,7 +150,7 @@ class Scoreboard:
         score = float(masked[place])
         masked[place] = -1.0
         j = place if self._active is None else int(self._active[place])
-        return j, score, float(masked.max()), best
+        return j, score, top_of(masked), best
 
     def _top(self, scores: Array) -> float:
         return float(scores[self.eligible].max(initial=0.0))

@@ -275,7 +275,7 @@ def _products(
     if route.loadings is not None:
         live: Array = np.where(route.loadings.any(axis=1), 1.0, 0.0)
         return PickProducts(own, with_y @ route.loadings.T, live, linear.eps)
-    squares = linear.xx_diag if behind.one_view else np.diag(linear.yy)
+    squares = linear.xx_diag if behind.one_view else linear.yy.diagonal()
     return PickProducts(own, with_y, squares, linear.eps)
 
 

@@ -232,13 +232,11 @@ class GivenPicks:
         lengths = []
         for K in (own, own - coordinates @ coordinates.T):
             L, failed = dpotrf(K, lower=1)
-            squares = L.diagonal() ** 2
-            if failed or squares.min() <= self._rounding:
+            squares = (L.diagonal() ** 2).tolist()
+            if failed or min(squares) <= self._rounding:
                 return None
             lengths.append(squares)
-        alone, given_references = lengths
-        shares: list[float] = (given_references / alone).tolist()
-        return shares
+        return [left / alone for alone, left in zip(*lengths, strict=True)]
 
 
 class _GrowingCholesky:

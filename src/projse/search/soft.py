@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from projse.kernels.feature_gram import tiles
 from projse.search.coordinates import Coordinates, squared_lengths
 from projse.search.deflation import GrowingRows
-from projse.search.greedy import REFRESH, TIE, Pick, first_of
+from projse.search.greedy import REFRESH, TIE, Pick, first_of, top_of
 
 Array = NDArray[Any]
 
@@ -139,12 +139,12 @@ class SoftConditioning:
         With ``given``, return that candidate instead.
         """
         scores = self.scores(eligible)
-        top = float(scores.max(initial=0.0))
+        top = top_of(scores)
         if top < REFRESH * self._reference:
             self._squares = self._exact_squares()
             self._reference = top
             scores = self.scores(eligible)
-            top = float(scores.max(initial=0.0))
+            top = top_of(scores)
         if not top > 0.0:
             return None
         self._reference = max(self._reference, top)
@@ -153,6 +153,6 @@ class SoftConditioning:
             j, n_tied = given, 1
         score = float(scores[j])
         scores[j] = 0.0
-        runner_up = max(float(scores.max(initial=0.0)), 0.0)
+        runner_up = max(top_of(scores), 0.0)
         margin = max(score - runner_up, 0.0) / score
         return Pick(j, min(score, 1.0), margin, int(np.count_nonzero(eligible)), n_tied)
