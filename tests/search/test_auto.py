@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import chi2
 
 from projse import Moments, ProjSe
+from projse.search.auto import OwnRidge
 
 AUTO = {"alpha": "auto", "redundancy": "auto", "round_size": "auto"}
 
@@ -99,3 +100,10 @@ def test_fewer_picks_are_the_first_of_more_from_any_route(seed):
         got = ProjSe(k, **AUTO).fit_moments(moments)
         assert_array_equal(got.selected_, want.selected_[:k])
         assert_allclose(got.scores_, want.scores_[:k])
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+def test_the_ridge_goes_by_the_shape_of_a_spectrum_not_by_its_size(size):
+    values = np.array([3.0, 2.0, 1.0])
+    place, plain = np.array([0.3, 0.2, 0.1]), OwnRidge(values, 0.0, 100, 10)
+    assert_allclose(OwnRidge(size * values, 0.0, 100, 10)(place, 1.0), plain(place, 1.0))

@@ -103,7 +103,9 @@ class OwnRidge:
         largest: float = np.inf,
     ) -> None:
         self._total = float(values.sum())
-        self._n_outputs = self._total**2 / max(float(values @ values), 1e-300)
+        # Of shares, since squares of the values themselves may leave the range.
+        shares = values / max(float(values.max(initial=0.0)), 1e-300)
+        self._n_outputs = float(shares.sum()) ** 2 / max(float(shares @ shares), 1e-300)
         # Coordinates times these are products with the references, in their principal directions.
         self._units = np.sqrt(values + alpha)
         self._left = 1.0
