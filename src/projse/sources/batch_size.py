@@ -11,7 +11,7 @@ BATCH_BYTES = 3 << 19
 """Rows of [Y X] that one batch holds, in bytes.
 
 With the kernels Haswell, Zen and SkylakeX of OpenBLAS, on cores with 512 KB and with 2 MB of
-second-level cache, there is no clear difference from 1 to 4 MB; with less the calls are too short.
+second-level cache, there is no clear difference around this; with less the calls are too short.
 BLAS copies what it multiplies into buffers of its own, and sums run along memory: so neither its
 kernels nor the caches of a core show. Slices so small that the AVX-512 kernels multiply without a
 copy are a quarter faster on rows in a cache, and no faster on rows that come from memory.

@@ -85,8 +85,8 @@ class Writer:
         plans = [block.plan for block in self.rows.blocks[first:last] if block.plan is not None]
         if not plans:
             return None
-        width, degree, start = len(plans[0].knots) - 2, plans[0].degree, self.rows.starts[first]
-        width += degree
+        degree, start = plans[0].degree, self.rows.starts[first]
+        width = len(plans[0].knots) + degree - 2
         shift = self.shift[start : start + len(plans) * width].reshape(-1, width)
         return Splines([plan.knots for plan in plans], degree, shift)
 
