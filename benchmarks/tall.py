@@ -150,7 +150,7 @@ def fastcan(quick: bool) -> list[Row]:
         f"fastcan eta={eta}": partial(indices, FastCan(10, eta=eta, verbose=0))
         for eta in (False, True)
     }
-    measured = compare({**variants, "projse": lambda: picks(paper_form(10), X, Y)}, repeats=3)
+    measured = compare({**variants, "projse": lambda: picks(paper_form(10), X, Y)}, repeats=5)
     best = min(variants, key=measured.medians().__getitem__)
     return [
         time_ratio_row(
