@@ -83,7 +83,27 @@ class Asked:
         items[:] = [i for i in items if i.nodeid in self.running or i.nodeid not in self.known]
 
 
-def fails(tests: list[str], source: Path, *options: str, asked: Asked | None = None) -> bool:
+class Measured:
+    """Writes down which tests run which lines."""
+
+    def __init__(self) -> None:
+        from coverage import Coverage
+
+        self.lines = Coverage(str(LINES), config_file=False, source_pkgs=["projse"])
+        self.lines.start()
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Go on under the name of the next test."""
+        self.lines.switch_context(nodeid)
+
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Save what was measured, unless a test failed."""
+        self.lines.stop()
+        if exitstatus == 0:
+            self.lines.save()
+
+
+def fails(tests: list[str], source: Path, asked: Asked | None = None) -> bool:
     """Run tests in a fork of this process, with the package of ``source``."""
     child = os.fork()
     if child == 0:
@@ -100,8 +120,8 @@ def fails(tests: list[str], source: Path, *options: str, asked: Asked | None = N
         try:
             import pytest
 
-            plain = ["-n0", "-x", "-q", "-p", "no:cacheprovider", "--no-header", *options]
-            code = int(pytest.main([*plain, *tests], plugins=[asked] if asked else []))
+            options = ["-n0", "-x", "-q", "-p", "no:cacheprovider", "--no-header"]
+            code = int(pytest.main([*options, *tests], plugins=[asked or Measured()]))
             if code == pytest.ExitCode.NO_TESTS_COLLECTED:
                 code = 0
         finally:
@@ -117,27 +137,20 @@ class Runners:
         newest = max(path.stat().st_mtime for path in (ROOT / "src").rglob("*.py"))
         if not LINES.exists() or LINES.stat().st_mtime < newest:
             LINES.unlink(missing_ok=True)
-            os.environ["COVERAGE_FILE"] = str(LINES)
-            measured = ("--cov=projse", "--cov-context=test", "--cov-report=")
-            if fails(NEAR + FAR, ROOT / "src", *measured):
-                LINES.unlink(missing_ok=True)
+            if fails(NEAR + FAR, ROOT / "src"):
                 raise SystemExit("The tests fail without any fault.")
         from coverage import CoverageData
 
         self._data = CoverageData(str(LINES))
         self._data.read()
-        self.known = {_test(context) for context in self._data.measured_contexts()}
+        self.known = self._data.measured_contexts()
 
     def of(self, name: str, change: Change) -> Asked:
         """Return the tests that run the statement of a fault; all, if only importing runs it."""
         by_line = self._data.contexts_by_lineno(str(ROOT / "src" / name))
         lines = _statement(change)
-        running = {_test(context) for line in lines for context in by_line.get(line, ())}
+        running = {test for line in lines for test in by_line.get(line, ())}
         return Asked(self.known if running == {""} else running, self.known)
-
-
-def _test(context: str) -> str:
-    return context.rpartition("|")[0]
 
 
 def _statement(change: Change) -> range:
@@ -183,7 +196,7 @@ def run(count: int, again: bool) -> None:
             asked = runners.of(name, change)
             outcome = "survived"
             for where, tests in (("near", _mirror(name)), ("near", NEAR), ("far", FAR)):
-                if outcome == "survived" and tests and fails(tests, source, asked=asked):
+                if outcome == "survived" and tests and fails(tests, source, asked):
                     outcome = f"killed, {where}"
             path.write_text(kept, encoding="utf-8")
             tried[known] = outcome
