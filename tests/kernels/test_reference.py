@@ -12,6 +12,7 @@ from oracle import (
 )
 
 from projse import ProjSe
+from projse.kernels.reference import orthonormal
 from projse.projectors import select_by_projectors
 
 
@@ -53,3 +54,13 @@ def test_the_qr_route_is_refused_where_there_is_none(change):
     selector = ProjSe(2, solver="qr", **parameters.get(change, {}))
     with pytest.raises(ValueError, match="solver='qr' needs the linear kernel"):
         selector.fit(X, Y, covariates=Z)
+
+
+@pytest.mark.parametrize("n_columns", [0, 3])
+def test_a_basis_has_no_more_columns_than_it_spans(seed, n_columns):
+    A = np.random.default_rng(seed).normal(size=(20, n_columns))
+    A /= np.linalg.norm(A, axis=0)
+    basis = orthonormal(np.hstack([A, A]))
+    assert basis.shape == (20, n_columns)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(n_columns), atol=1e-12)
+    np.testing.assert_allclose(basis @ (basis.T @ A), A, atol=1e-12)
