@@ -44,7 +44,7 @@ class UnreliableSelectionWarning(UserWarning):
 
 
 class NothingPredictsWarning(UserWarning):
-    """No selection predicts held-out rows better than their mean does."""
+    """No selection clearly predicts held-out rows better than their mean does."""
 
 
 class OrderedRowsWarning(UserWarning):

@@ -441,4 +441,4 @@ def test_noise_seldom_seems_to_predict(seed):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", NothingPredictsWarning)
             seemed += model.fit(X, Y).predicts_
-    assert seemed <= 9
+    assert seemed <= 7

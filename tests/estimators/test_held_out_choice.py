@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+import scipy.stats
 
 from projse.estimators.held_out_choice import choose, predicts, standard_error
 
@@ -46,7 +48,12 @@ def test_entries_that_could_not_be_judged_are_not_chosen():
         assert (entry, size) == (2, 1)
 
 
-def test_what_predicts_is_above_zero_by_two_standard_errors():
-    error = standard_error(scores([0.0]))[0, 0]
-    for times, answer in ((-1, False), (1.9, False), (2.1, True)):
-        assert predicts(scores([-9.0, float("nan"), times * error])) is answer
+@pytest.mark.parametrize("overlap", [0.0, 0.25, 1.0])
+def test_what_predicts_is_above_zero_by_more_than_chance(overlap):
+    folds = scores([0.0])
+    k = folds.shape[2]
+    # The 95 % quantile of Student's t, by its tail; the variance that folds share comes on top.
+    quantile = scipy.stats.t.isf(0.05, k - 1)
+    error = folds[0, 0].std(ddof=1) * np.sqrt(1 / k + overlap)
+    for times, answer in ((-1, False), (0.99 * quantile, False), (1.01 * quantile, True)):
+        assert predicts(scores([-9.0, float("nan"), times * error]), overlap) is answer

@@ -12,6 +12,7 @@ from oracle import (
 )
 
 from projse import ProjSe
+from projse.kernels.reference import orthonormal
 from projse.projectors import select_by_projectors
 
 
@@ -53,3 +54,24 @@ def test_the_qr_route_is_refused_where_there_is_none(change):
     selector = ProjSe(2, solver="qr", **parameters.get(change, {}))
     with pytest.raises(ValueError, match="solver='qr' needs the linear kernel"):
         selector.fit(X, Y, covariates=Z)
+
+
+@pytest.mark.parametrize("n_columns", [0, 3])
+def test_a_basis_has_no_more_columns_than_it_spans(seed, n_columns):
+    A = np.random.default_rng(seed).normal(size=(20, n_columns))
+    A /= np.linalg.norm(A, axis=0)
+    basis = orthonormal(np.hstack([A, A]))
+    assert basis.shape == (20, n_columns)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(n_columns), atol=1e-12)
+    np.testing.assert_allclose(basis @ (basis.T @ A), A, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16])
+def test_directions_that_storing_rounded_into_references_are_none(seed, dtype):
+    rng = np.random.default_rng([seed, 9])
+    X = rng.normal(size=(80, 6))
+    # Five outputs of two directions. In float32, each value is off by a share of up to 6e-8.
+    Y = rng.integers(-50, 50, size=(80, 2)) @ np.array([[1, 0, 2, 1, 3], [0, 1, 1, -1, 2]])
+    scale = 1 if dtype == np.int16 else 1 / 3
+    selector = ProjSe(2, solver="qr").fit(X, (Y * scale).astype(dtype))
+    assert selector.reference_rank_ == 2

@@ -242,3 +242,15 @@ def test_with_a_ridge_what_fills_the_rows_leaves_ties_too(grouped, seed):
         if not grouped:
             *before, last = fit(ProjSe(4, alpha=1.0, redundancy=0.0), X, Y).selected_.tolist()
             assert last == min(set(range(80)) - set(before))
+
+
+def test_feature_space_centring_picks_nothing_that_is_alike_to_all_references(seed):
+    """Powers of small products are known well, but not once means of large ones are taken out."""
+    rng = np.random.default_rng([seed, 7])
+    A = rng.normal(size=(40, 12))
+    Q, _ = np.linalg.qr(A - A.mean(axis=0))
+    Y, one = Q[:, :4], Q[:, :4] @ [0.5, 0.5, -0.5, -0.5]
+    alike = 0.6 * Y.sum(axis=1, keepdims=True) + Q[:, 4:] @ rng.normal(size=(8, 6))
+    X = np.column_stack([one, -one, alike])
+    selector = paper_form(8, kernel="poly", center_kernel=True, exhausted="stop")
+    assert fit(selector, X, Y).selected_.tolist() == [0]

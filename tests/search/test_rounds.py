@@ -181,6 +181,16 @@ def test_rounds_in_feature_space(seed, kernel):
     check(got, feature_space_rounds(K[:3, :3], K[:3, 3:], K[3:, 3:], 8), rtol=1e-6, near=1e-6)
 
 
+def test_nothing_is_conditioned_on_softly_where_rounds_restart(seed):
+    X, Y = problem(np.random.default_rng([seed, 6]))
+    form = {"exhausted": "restart", "round_size": 1}
+    plain = ProjSe(5, redundancy=0.0, **form).fit(X, Y)
+    got = ProjSe(5, **form).fit(X, Y)
+    assert got.redundancy_ == 0.0
+    assert got.selected_.tolist() == plain.selected_.tolist()
+    np.testing.assert_array_equal(got.scores_, plain.scores_)
+
+
 def test_restart_uses_the_same_space_again(seed):
     rng = np.random.default_rng([seed, 6])
     X, Y = problem(rng)

@@ -78,3 +78,11 @@ def test_rows_that_cost_little_are_made_one_by_one():
     for j in (3, 1):
         row(shortlist, j, np.ones(40))
     assert gram.asked == [[3], [1]]
+
+
+@pytest.mark.parametrize(("far", "most"), [(False, 4), (True, 8)])
+def test_no_more_rows_are_made_at_a_time_than_fit_in_memory(short, far, most):
+    gram = CountedGram()
+    gram.far_x_rows = far
+    Shortlist(gram, 39, np.ones(40, bool)).rows(np.array([0]), lambda: np.arange(40, 0, -1.0))
+    assert [len(asked) for asked in gram.asked] == [most]

@@ -1,10 +1,12 @@
-"""Factors of the picks behind stand-ins."""
+"""Factors of the picks behind stand-ins, and what these keep."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose
 
+from projse import ProjSe
 from projse.search.stand_ins import _factor
 
 
@@ -14,3 +16,19 @@ def test_picks_that_depend_on_each_other_have_no_factor():
     # One pivot is rounding: positive, and so no error of Cholesky; or not positive.
     assert _factor(np.array([[1.0, 1.0], [1.0, 1.0 + 4e-16]]), 1e-12) is None
     assert _factor(np.ones((2, 2)), 1e-12) is None
+
+
+@pytest.mark.parametrize("groups", [None, [0, 1, 2, 3, 3]], ids=["columns", "groups"])
+def test_directions_are_cut_by_the_size_of_all_references_not_of_what_picks_leave(seed, groups):
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(60, 5))
+    X, _ = np.linalg.qr(A - A.mean(axis=0))
+    # All outputs go by x0, and differ by x1 and, little, by x2: less than 5 % of all there is, but
+    # more than 5 % of what x0 leaves.
+    Y = X[:, [0]] + 0.5 * X[:, [1]] * [1, -1, 0] + 0.1 * X[:, [2]] * [1, 1, -2]
+    form = {"alpha": 0.0, "redundancy": 0.0, "round_size": 1, "groups": groups}
+    for tol, share in ((0.05, 0.0), (1e-6, 1.0)):
+        selector = ProjSe(2, include=[0, 1], tol=tol, **form).fit(X, Y)
+        keeps = {(one.pick, one.name): one.keeps for one in selector.stand_ins(3)}
+        pick, other = selector.variable_names_[[1, 2]]
+        assert_allclose(keeps[pick, other], share, atol=1e-8)

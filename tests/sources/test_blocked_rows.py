@@ -8,7 +8,8 @@ from variants import slow
 
 from projse import Moments
 from projse.moments.in_memory import moments_of
-from projse.sources.blocked_rows import BlockedRows, block_rows, fill
+from projse.sources.batch_size import batch_rows
+from projse.sources.blocked_rows import SMALL_PRODUCT, BlockedRows, block_rows, fill
 from projse.sources.rows import Rows
 
 
@@ -93,7 +94,9 @@ def test_values_that_are_not_finite_are_named():
         moments_of(Rows(blocked(X, 8), np.ones((50, 1))))
 
 
-def test_a_block_has_the_rows_of_a_batch():
-    assert block_rows(190, 10, 4) == 1966
+def test_a_block_is_a_small_product_or_has_the_rows_of_a_batch():
+    assert block_rows(190, 10, 4) == 464
+    assert 11 * 190 * 464 <= SMALL_PRODUCT < 11 * 190 * 480
+    assert block_rows(100, 100, 8) == batch_rows(200, 8), "too few rows would be left"
     assert 128 <= block_rows(100_000, 10, 8) <= 8192
     assert 128 <= block_rows(1, 0, 1) <= 8192

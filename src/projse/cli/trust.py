@@ -222,7 +222,7 @@ def _cv_prose(cv: ProjSeCV, unit: str) -> str:
     text = f"Cross-validation with {cv.n_splits_} folds of {dealt} chose {n}"
     text += f" ({chosen})" if chosen else ""
     if cv.predicts_ is False:
-        return f"{text}: nothing predicts held-out rows better than their mean does."
+        return f"{text}: nothing clearly predicts held-out rows better than their mean does."
     return f"{text}; mean held-out R² {cv.best_score_:.3f}, the best of many, so it flatters."
 
 

@@ -14,6 +14,92 @@ from projse.parameters import is_whole
 Array = NDArray[Any]
 
 
+class CorrelationCurvesMixin:
+    """Adds canonical correlations of growing sets of picks to a fitted selection of two views."""
+
+    x_selector_: Any
+    y_selector_: Any
+
+    def canonical_correlation_path(
+        self,
+        X: Any = None,
+        Y: Any = None,
+        sample_weight: Any = None,
+        *,
+        covariates: Any = None,
+        sizes: Sequence[int] | None = None,
+        n_components: int | None = 1,
+    ) -> Array:
+        """Canonical correlations of the first k selected variables of each side, for growing k.
+
+        Parameters
+        ----------
+        X, Y : array-like or sparse matrix, default=None
+            Held-out rows, with all columns: the combinations that correlate most are found on the
+            rows of the fit, and their correlation is measured here. None: the rows of the fit.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Of the held-out rows.
+        covariates : array-like, default=None
+            Of the held-out rows, where the fit had some: they are taken out by the regressions of
+            the fit. Levels must be those of the fit: give categories a categorical dtype.
+        sizes : sequence of int, default=None
+            Which k; None: 1, 2, … up to the larger of the two selections. A side that has fewer
+            takes all of its variables.
+        n_components : int or None, default=1
+            How many canonical correlations; None: all.
+
+        Returns
+        -------
+        ndarray of shape (n_sizes,) or (n_sizes, n_components)
+            Of the first one, or of several: NaN where there are fewer.
+
+        Notes
+        -----
+        From moments alone, so the cost does not depend on the number of rows of the fit. On the
+        rows of the fit it grows with k by itself; on held-out rows it may fall, and be negative.
+        """
+        blocks = self._blocks(X, Y, sample_weight, covariates)
+        return correlation_path(blocks, *self._ends(), sizes, n_components)
+
+    def canonical_correlation_grid(
+        self,
+        X: Any = None,
+        Y: Any = None,
+        sample_weight: Any = None,
+        *,
+        covariates: Any = None,
+        x_sizes: Sequence[int] | None = None,
+        y_sizes: Sequence[int] | None = None,
+    ) -> Array:
+        """First canonical correlation for all pairs of growing sets, as in the paper.
+
+        Parameters
+        ----------
+        X, Y, sample_weight, covariates
+            Held-out rows; see :meth:`canonical_correlation_path`.
+        x_sizes, y_sizes : sequence of int, default=None
+            How many of the selected variables of each side; None: 1, 2, … up to all.
+
+        Returns
+        -------
+        ndarray of shape (n_x_sizes, n_y_sizes)
+        """
+        blocks = self._blocks(X, Y, sample_weight, covariates)
+        return correlation_grid(blocks, *self._ends(), x_sizes, y_sizes)
+
+    def _ends(self) -> tuple[Array, Array]:
+        """Count the columns of the first 1, 2, … picks of X and of Y."""
+        x, y = (
+            np.cumsum([len(s._columns_of([j])) for j in s.selected_])
+            for s in (self.x_selector_, self.y_selector_)
+        )
+        return x, y
+
+    def _blocks(self, X: Any, Y: Any, sample_weight: Any, covariates: Any) -> CanonicalBlocks:
+        """Return what correlations are made from, on the rows of the fit or on held-out ones."""
+        raise NotImplementedError
+
+
 def correlation_path(
     blocks: CanonicalBlocks,
     x_ends: Array,

@@ -84,9 +84,10 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
     best_score_ : float
         Mean held-out score of the choice.
     predicts_ : bool or None
-        Whether the best mean held-out R² is above 0 by more than two standard errors. If not,
-        nothing that was tried predicts: a ``NothingPredictsWarning`` says so, and the choice is the
-        fewest variables and the first parameters. None where the score is not R².
+        Whether the best mean held-out R² is above 0 by more than chance, by a t-test at 5 % that
+        allows for the rows that folds share. If not, a ``NothingPredictsWarning`` says so; where
+        that mean is not above 0 at all, the choice is the fewest variables and the first
+        parameters. None where the score is not R².
     cv_results_ : dict
         The curves, one entry a candidate: ``n_features``, ``params``, ``mean_test_score``,
         ``std_test_score``, ``standard_error`` and ``split{i}_test_score``.
@@ -333,16 +334,23 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
         entry, size = choose(scores, self.rule)
         owes_to_others = beside and judge is not None
         by_r2 = self._is_judged_by_r2() and not owes_to_others
-        self.predicts_ = predicts(scores) if by_r2 else None
+        overlap = float(np.mean([fold.overlap for fold in folds]))
+        self.predicts_ = predicts(scores, overlap) if by_r2 else None
         if self.predicts_ is False:
-            entry, size = 0, 0
             best = int(np.nanargmax(mean))
-            warn_caller(
-                f"Nothing predicts: the best mean held-out R² is {mean.flat[best]:.2g}, with a "
-                f"standard error of {error.flat[best]:.2g}, no clear gain over the mean of y. The "
-                f"fewest variables ({sizes[0]}) and the first parameters were taken.",
-                NothingPredictsWarning,
+            told = (
+                f"the best mean held-out R² is {mean.flat[best]:.2g}, with a standard error of "
+                f"{error.flat[best]:.2g}"
             )
+            if mean.flat[best] > 0:
+                told = f"Perhaps nothing predicts: {told}, which may be chance."
+            else:
+                entry, size = 0, 0
+                told = (
+                    f"Nothing predicts: {told}, no gain over the mean of y. The fewest variables "
+                    f"({sizes[0]}) and the first parameters were taken."
+                )
+            warn_caller(told, NothingPredictsWarning)
         self.n_features_ = sizes[size]
         self.best_params_ = grid[entry]
         self.best_score_ = float(mean[entry, size])

@@ -31,6 +31,11 @@ class MomentFold:
     train: Moments
     test: Moments
 
+    @property
+    def overlap(self) -> float:
+        """Held-out rows over training rows."""
+        return self.test.n_samples / self.train.n_samples
+
     def select(self, task: Task) -> Selection:
         """Select from the training rows."""
         return task.on_moments(self.train).selection
@@ -47,6 +52,11 @@ class RowFold:
     rows: Rows
     train: Array
     test: Array
+
+    @property
+    def overlap(self) -> float:
+        """Held-out rows over training rows."""
+        return len(self.test) / len(self.train)
 
     def select(self, task: Task) -> Selection:
         """Select from the training rows."""

@@ -325,8 +325,8 @@ def _predicts(cv: Any) -> Check:
     score = f"{cv.best_score_:.3g}"
     if cv.predicts_ is False:
         text = (
-            f"Nothing that was tried predicts held-out rows better than their mean does (score "
-            f"{score}). Take the picks as a description of these rows only."
+            f"Nothing that was tried clearly predicts held-out rows better than their mean does "
+            f"(score {score}). Take the picks as a description of these rows only."
         )
         return Check("look", title, text)
     text = (

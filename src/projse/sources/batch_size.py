@@ -1,8 +1,8 @@
 """How many rows a batch of the pass has.
 
 A batch is read from memory once and used many times, so it has to stay in a cache; and threads
-run side by side only within one call, so it has to be long. Sources lay rows out in blocks of this
-size, so that the pass over them takes each as it lies.
+run side by side only within one call, so it has to be long. Sources that have columns lay rows out
+in blocks of at most this size, so that the pass over them takes each as it lies.
 """
 
 from __future__ import annotations

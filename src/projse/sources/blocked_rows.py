@@ -17,9 +17,19 @@ from projse.sources.batch_size import batch_rows
 Array = NDArray[Any]
 
 
+SMALL_PRODUCT = 1_000_000
+"""Multiplications up to which the AVX-512 kernels of OpenBLAS multiply as it lies what others copy
+into buffers first: half the time where references are few. Other kernels do not mind."""
+
+LEAST_ROWS = 128
+"""Of a block: each is a product of its own, and must be worth the call."""
+
+
 def block_rows(n_x: int, n_y: int, itemsize: int) -> int:
-    """Rows of a block: those of a batch."""
-    return batch_rows(n_x + n_y, itemsize)
+    """Rows of a block: those of a small product with the references, else those of a batch."""
+    rows = batch_rows(n_x + n_y, itemsize)
+    small = SMALL_PRODUCT // max((n_y + 1) * n_x, 1) // 16 * 16
+    return min(small, rows) if small >= LEAST_ROWS else rows
 
 
 class BlockedRows:

@@ -1,0 +1,50 @@
+"""What is kept of the picks is that of the rows, on whatever route they were found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.linear_model import LinearRegression
+
+from projse import ProjSe
+
+
+def least_squares(spaces, Y):
+    """R² of regressions on the first 1, 2, … spaces, less that of the one before."""
+    r2 = [np.zeros(Y.shape[1])]
+    for k in range(1, len(spaces) + 1):
+        X = np.hstack(spaces[:k])
+        left = Y - LinearRegression().fit(X, Y).predict(X)
+        r2.append(1 - left.var(axis=0) / Y.var(axis=0))
+    return np.diff(r2, axis=0)
+
+
+@pytest.mark.parametrize("n_picks", [1, 2, 3])
+@pytest.mark.parametrize("kernel", ["linear", "poly", "rbf"])
+def test_what_picks_explain_is_linear_whatever_the_kernel(seed, kernel, n_picks, monkeypatch):
+    # Rows of products are made as they are asked for.
+    monkeypatch.setattr("projse.search.products.CHEAP_PRODUCTS", 0)
+    monkeypatch.setattr("projse.search.task.IN_MEMORY", 0.0)
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(60, 300)) + rng.normal(size=(60, 1))
+    Y = X[:, :3] @ rng.normal(size=(3, 2)) + rng.normal(size=(60, 2))
+    selector = ProjSe(n_picks, kernel=kernel).fit(X, Y)
+    assert selector.moments_.xx is None
+    expected = least_squares([X[:, [j]] for j in selector.selected_], Y)
+    assert_allclose(selector.explained_, expected, atol=1e-8)
+
+
+def test_rare_levels_of_a_pick_explain_as_one(seed):
+    rng = np.random.default_rng(seed)
+    # 30 rows each of a, b and c, and 2 each of d, e and f, which count as one level.
+    label = rng.permutation(np.repeat(list("abcdef"), [30, 30, 30, 2, 2, 2]))
+    number = rng.normal(size=len(label))
+    pooled = pd.get_dummies(pd.Series(label).replace(list("ef"), "d")).to_numpy(float)
+    Y = pooled @ rng.normal(size=(4, 3)) + number[:, None] + rng.normal(size=(len(label), 3))
+    frame = pd.DataFrame({"label": label, "number": number})
+    selector = ProjSe(2, include=["label"], min_frequency=5).fit(frame, Y)
+    spaces = {"label": pooled, "number": number[:, None]}
+    expected = least_squares([spaces[name] for name in selector.selected_names_], Y)
+    assert_allclose(selector.explained_, expected, atol=1e-8)
