@@ -76,6 +76,23 @@ def test_moments_of_tables_are_built_merged_and_selected_from(seed, command, tmp
     assert "columns once encoded" in shown
 
 
+def test_moments_of_days_add_up_where_nothing_has_to_be_filled(seed, command, tmp_path):
+    frame = patients(seed, gaps=False).drop(columns="day")  # its trend has an origin
+    whole = tmp_path / "whole.csv"
+    frame.to_csv(whole, index=False)
+    days = []
+    for i, rows in enumerate(np.array_split(np.arange(len(frame)), 3)):
+        day, out = tmp_path / f"{i}.csv", tmp_path / f"{i}.moments"
+        frame.iloc[rows].to_csv(day, index=False)
+        done = command("moments", "build", day, "-t", "y_*", "-o", out)
+        assert done.returncode == 0, done.stderr
+        days.append(out)
+    done = command("moments", "merge", *days, "-o", tmp_path / "month.moments")
+    assert done.returncode == 0, done.stderr
+    month = command("select", tmp_path / "month.moments", "-k", "3")
+    assert picks(month) == picks(command("select", whole, "-t", "y_*", "-k", "3"))
+
+
 def test_a_name_with_a_comma_stands_in_double_quotes(command: Any, tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     frame = pd.DataFrame(rng.normal(size=(60, 4)), columns=["a", "b", "height, cm", "y"])

@@ -431,6 +431,24 @@ def test_what_predicts_nothing_is_said_to(seed, estimator, rule):
     assert model.fit(X, np.abs(Y) + X[:, :5]).predicts_ is True
 
 
+def test_moments_of_no_rows_are_no_fold(seed):
+    X, Y = planted(seed)
+    parts = [Moments.from_arrays(X[i::3], Y[i::3], with_xx=True) for i in range(3)]
+    want = ProjSeCV(n_features=3).fit_moments(parts)
+    got = ProjSeCV(n_features=3).fit_moments([*parts, parts[0] - parts[0]])
+    assert got.n_splits_ == 3
+    assert got.best_score_ == want.best_score_
+
+
+def test_folds_without_training_rows_are_refused():
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(40, 4)), rng.normal(size=(40, 2))
+    halves = [(np.arange(20), np.arange(20, 40)), (np.arange(20, 40), np.arange(20))]
+    weight = np.repeat([0.0, 1.0], 20)
+    with pytest.raises(ValueError, match="Fold 0 leaves no training row of non-zero weight"):
+        ProjSeCV(cv=[halves[0], halves[0]]).fit(X, Y, sample_weight=weight)
+
+
 @pytest.mark.slow
 def test_noise_seldom_seems_to_predict(seed):
     rng = np.random.default_rng(seed)

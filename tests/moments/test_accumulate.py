@@ -119,3 +119,17 @@ def test_few_values_in_float32_are_known_to_five_digits(seed, n_y, order):
     assert got.eps > want.eps  # made in float32
     for name in ("xx_diag", "yx", "yy"):
         assert_allclose(getattr(got, name), getattr(want, name), rtol=6.5e-5)
+
+
+def test_rows_that_count_for_nothing_may_lie_anywhere(seed):
+    """The first rows decide about a shift: of those, the ones that count."""
+    rng = np.random.default_rng(seed)
+    m = 1500
+    X, Y = rng.normal(size=(m, 3)), rng.normal(size=(m, 2))
+    weight = np.exp(-np.arange(m)[::-1] / 20)
+    X[:300, 1] += 1e9  # an old regime, with less than e⁻⁶⁰ of the weight
+    Y[:300, 0] -= 1e9
+    moments = Moments.from_arrays(X, Y, sample_weight=weight)
+    want = literal(X[300:], Y[300:], weight[300:])
+    assert_allclose(moments.xx_diag, np.diag(want["xx"]), rtol=1e-6)
+    assert_allclose(np.diag(moments.yy), np.diag(want["yy"]), rtol=1e-6)

@@ -86,6 +86,16 @@ def test_a_sample_of_the_rows_misses_nothing(seed, monkeypatch):
             assert not {5, 7, 8} & set(read[0].tolist()), "normal columns need not be read whole"
 
 
+@pytest.mark.parametrize("period", [5, 7, 10])
+def test_rows_that_follow_a_period_hide_nothing(seed, period):
+    rng = np.random.default_rng(seed)
+    m = (SAMPLE_ROWS - 1) * period + 1
+    X = np.zeros((m, 2))
+    X[::period] = rng.normal(size=(SAMPLE_ROWS, 2))
+    X[3 * period + 2, 1] = np.linalg.norm(X[:, 1])  # half of it, between the others
+    assert_array_equal(few(X, with_moments=True), [False, True])
+
+
 def test_leverage_is_the_largest_share_whatever_the_scale(seed):
     rng = np.random.default_rng(seed)
     X, w = rng.normal(size=(50, 4)) + 3, rng.uniform(0.5, 2, size=50)

@@ -410,7 +410,7 @@ def test_a_close_call_about_whole_numbers_is_told(seed, n_distinct, n_classes):
         ProjSe(1).partial_fit,
         Moments.from_arrays,
         StabilityProjSe(ProjSe(1), 3, stratify=False, threshold=0.3, blocks=5).fit,
-        lambda X, y: ProjSeCV(cv=KFold(2)).fit(X, y),
+        lambda X, y: ProjSeCV(cv=KFold(5)).fit(X, y),
         lambda X, y: ProjSe(1).fit_source((X, y)),
     ):
         said = rf"{n_distinct} distinct values \(0 to {n_distinct - 1}\) in 400 rows, and {taken}"

@@ -229,7 +229,7 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
         selector, grid = self._checked()
         if self.estimator is not None:
             raise ValueError("estimator needs the rows, which moments do not keep; use fit.")
-        parts = load_given(folds, "folds")
+        parts = [part for part in load_given(folds, "folds") if part.n_samples]
         if len(parts) < 2:
             raise ValueError(f"folds holds {len(parts)} set(s) of moments; at least 2 are needed.")
         if any(part.xx is None or part.one_view for part in parts):
@@ -334,7 +334,8 @@ class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[mis
         entry, size = choose(scores, self.rule)
         owes_to_others = beside and judge is not None
         by_r2 = self._is_judged_by_r2() and not owes_to_others
-        overlap = float(np.mean([fold.overlap for fold in folds]))
+        held_out, training = np.sum([fold.sizes for fold in folds], axis=0)
+        overlap = float(held_out / training)
         self.predicts_ = predicts(scores, overlap) if by_r2 else None
         if self.predicts_ is False:
             best = int(np.nanargmax(mean))

@@ -32,9 +32,9 @@ class MomentFold:
     test: Moments
 
     @property
-    def overlap(self) -> float:
-        """Held-out rows over training rows."""
-        return self.test.n_samples / self.train.n_samples
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of held-out and of training rows."""
+        return self.test.n_samples, self.train.n_samples
 
     def select(self, task: Task) -> Selection:
         """Select from the training rows."""
@@ -54,9 +54,12 @@ class RowFold:
     test: Array
 
     @property
-    def overlap(self) -> float:
-        """Held-out rows over training rows."""
-        return len(self.test) / len(self.train)
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of held-out and of training rows that count."""
+        w = self.rows.weight
+        if w is None:
+            return len(self.test), len(self.train)
+        return int(np.count_nonzero(w[self.test])), int(np.count_nonzero(w[self.train]))
 
     def select(self, task: Task) -> Selection:
         """Select from the training rows."""
@@ -97,6 +100,8 @@ def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
                 f"Fold {i} holds {counted} row(s) of non-zero weight, and R² needs 2; use "
                 "fewer folds."
             )
+        if not counts[train].any():
+            raise ValueError(f"Fold {i} leaves no training row of non-zero weight.")
         if codes is not None and rows.classes is not None:
             lost = np.setdiff1d(codes[counts], codes[train[counts[train]]])
             if lost.size:

@@ -63,7 +63,7 @@ def predicts(scores: Array, overlap: float) -> bool:
     ----------
     scores : ndarray of shape (n_entries, n_sizes, n_folds)
     overlap : float
-        Rows of a fold over rows that it is judged by.
+        Held-out rows over training rows.
     """
     mean, k = scores.mean(axis=2), scores.shape[2]
     best = np.unravel_index(int(np.nanargmax(mean)), mean.shape)

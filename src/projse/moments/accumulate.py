@@ -174,7 +174,8 @@ def accumulate_dense(
             batch_size = blocks  # a block is handed out as it lies; more of them would be copied
     head: Any = slice(0, min(m, HEAD_ROWS))
     if weight is not None:
-        head = np.flatnonzero(weight)[head]
+        # Rows that count for next to nothing may lie anywhere, far from those that count.
+        head = np.flatnonzero(weight >= weight.mean() / 2)[head] if m else head
     weighted = weight is not None
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         x_shift = choose_shift(X[head], dtype, weighted)

@@ -257,8 +257,10 @@ def _leverages(d: Array, w: Array, center: bool) -> Array:
 
 
 def _looks_even(rows: Rows, columns: Array, center: bool, moments: Moments) -> NDArray[np.bool_]:
-    """Tell from rows at even distances which columns no row of high leverage can hide in."""
-    sample = np.linspace(0, rows.n_samples - 1, SAMPLE_ROWS).astype(np.intp)
+    """Tell from a sample of rows which columns no row of high leverage can hide in."""
+    # One of each run of rows, not always the same one: rows may follow a period.
+    places = np.arange(SAMPLE_ROWS) + np.random.default_rng(0).random(SAMPLE_ROWS)
+    sample = (places * (rows.n_samples / SAMPLE_ROWS)).astype(np.intp)
     total, w = moments.sum_weights, rows.weight
     if w is not None and w.min() < total / rows_that_count(total, rows.n_samples):
         # A row that counts for less than one hides where it stands out.

@@ -6,7 +6,7 @@ levels and gaps need not be known in advance, since moments of batches with diff
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -112,7 +112,9 @@ class TableEncoder:
         weight = None if weight is None else weight[:LOOK_ROWS]
 
         def plan(j: int) -> ColumnPlan:
-            return plan_of(first.column(j), kinds[j], basis, max_levels, weight)
+            found = plan_of(first.column(j), kinds[j], basis, max_levels, weight)
+            # What fills no gap must not keep the moments of other rows from adding up.
+            return found if missing in ("indicator", "mean") else replace(found, fill=0.0)
 
         # Quantiles of many rows take a while.
         many = basis == "spline" and first.shape[0] >= MANY_ROWS
