@@ -61,8 +61,11 @@ _SHARED = (
 )
 
 
-class TwoViewProjSe(  # type: ignore[misc]
-    TwoViewTableMixin, CorrelationCurvesMixin, TransformerMixin, BaseEstimator
+class TwoViewProjSe(
+    TwoViewTableMixin,
+    CorrelationCurvesMixin,
+    TransformerMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
 ):
     """Select variables of X that explain Y, and variables of Y that explain X.
 
