@@ -175,7 +175,7 @@ def test_a_column_of_gaps_that_leaves_no_rows_is_told(failure, tmp_path):
 
 
 def test_notes_are_shown_where_the_command_fails_after_them(command, tmp_path):
-    frame = pd.DataFrame({"a": [f"{i} kg" for i in range(40)], "y": np.arange(40.0) ** 2})
+    frame = pd.DataFrame({"a": [f"{i} kg" for i in range(100)], "y": np.arange(100.0) ** 2})
     frame.to_csv(tmp_path / "t.csv", index=False)
     done = command("select", tmp_path / "t.csv", "-t", "y", "-k", "1")
     assert done.returncode == 1

@@ -419,3 +419,17 @@ def test_sparse_columns_of_pandas_are_numbers(seed: int) -> None:
     for given in (ProjSe(1).fit(frame, y), ProjSe(1).fit(X.toarray(), outputs)):
         assert given.selected_.tolist() == want.selected_.tolist() == [4]
         np.testing.assert_allclose(given.scores_, want.scores_)
+
+
+@pytest.mark.parametrize("first", [20, 25, 40])
+def test_a_small_first_batch_makes_no_category_an_identifier(seed, first):
+    """Levels that the first rows show once each come again in later ones."""
+    rng = np.random.default_rng(seed)
+    towns = np.concatenate([rng.permutation(40)[:first], rng.integers(40, size=560)])
+    a = rng.normal(size=len(towns))
+    X = pd.DataFrame({"town": [f"town {t}" for t in towns], "a": a, "b": rng.normal(size=len(a))})
+    Y = rng.normal(size=(40, 2))[towns] + 0.3 * rng.normal(size=(len(towns), 2))
+    by_batches = ProjSe(2).partial_fit(X[:first], Y[:first]).partial_fit(X[first:], Y[first:])
+    whole = ProjSe(2).fit(X, Y)
+    assert by_batches.selected_names_[0] == whole.selected_names_[0] == "town"
+    np.testing.assert_allclose(by_batches.scores_, whole.scores_, rtol=1e-9)

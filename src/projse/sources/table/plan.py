@@ -112,8 +112,9 @@ def _date(times: Array) -> ColumnPlan:
     return ColumnPlan("date", origin=origin, scale=span or 1.0, span=span, cycles=cycles)
 
 
-SMALLEST_IDENTIFIER = 20
-"""So many rows or more, each with a level of its own, look like an identifier."""
+SMALLEST_IDENTIFIER = 100
+"""So many rows or more, each with a level of its own, look like an identifier: of fewer, the first
+of a stream, a category of up to 1000 levels may well show each only once (for 100, in 1 of 150)."""
 
 
 def _identifies(codes: Array, keys: list[str], max_levels: int | None) -> bool:
