@@ -133,3 +133,12 @@ def test_rows_that_count_for_nothing_may_lie_anywhere(seed):
     want = literal(X[300:], Y[300:], weight[300:])
     assert_allclose(moments.xx_diag, np.diag(want["xx"]), rtol=1e-6)
     assert_allclose(np.diag(moments.yy), np.diag(want["yy"]), rtol=1e-6)
+
+
+def test_rows_of_no_weight_at_all_leave_no_trace():
+    """A file, or a partition, may hold nothing but such rows."""
+    X, Y = np.full((300, 3), np.nan), np.full((300, 2), np.inf)
+    sums, x_shift, y_shift = accumulate.accumulate_dense(X, Y, np.zeros(300), with_xx=True)
+    assert sums.n_samples == sums.weight == 0
+    for values in (sums.x, sums.y, sums.yy, sums.yx, sums.xx_diag, sums.xx, x_shift, y_shift):
+        assert not values.any()

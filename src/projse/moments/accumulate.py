@@ -175,7 +175,7 @@ def accumulate_dense(
     head: Any = slice(0, min(m, HEAD_ROWS))
     if weight is not None:
         # Rows that count for next to nothing may lie anywhere, far from those that count.
-        head = np.flatnonzero(weight >= weight.mean() / 2)[head] if m else head
+        head = np.flatnonzero(weight > weight.sum() / (4 * m + 1))[head]
     weighted = weight is not None
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         x_shift = choose_shift(X[head], dtype, weighted)

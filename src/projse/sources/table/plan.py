@@ -114,7 +114,7 @@ def _date(times: Array) -> ColumnPlan:
 
 SMALLEST_IDENTIFIER = 100
 """So many rows or more, each with a level of its own, look like an identifier: of fewer, the first
-of a stream, a category of up to 1000 levels may well show each only once (for 100, in 1 of 150)."""
+of a stream, a category of up to 1000 levels may well show each only once (for 100, once in 170)."""
 
 
 def _identifies(codes: Array, keys: list[str], max_levels: int | None) -> bool:
