@@ -15,11 +15,13 @@ from projse.exceptions import UnreliableSelectionWarning
 from projse.moments import leverage
 from projse.moments.in_memory import moments_of
 from projse.moments.leverage import (
+    MANY_ROWS,
     SAMPLE_ROWS,
+    few_rows_by_extremes,
     largest_leverage,
     on_few_rows,
     references_on_few_rows,
-    sample_tells_references,
+    squares_bound_extremes,
 )
 from projse.sources.rows import Rows
 
@@ -159,30 +161,46 @@ def test_included_columns_are_the_users_own(seed):
     ProjSe(2, **PAPER, include=[4], exclude=[0]).fit(X, Y)  # and nothing is said
 
 
-@pytest.mark.parametrize("center", [True, False])
+@pytest.mark.parametrize("with_xx", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("n_rare", [0, 1, 2, 3, 400])
-def test_a_sample_tells_references_on_few_rows_as_their_extremes_do(seed, n_rare, center):
+def test_squares_of_batches_tell_columns_on_few_rows_as_values_do(seed, n_rare, dtype, with_xx):
     rng = np.random.default_rng(seed)
-    m = 4 * SAMPLE_ROWS + 1000
-    X, Y = rng.normal(size=(m, 3)), rng.normal(size=(m, 4)) + 1
+    m = MANY_ROWS + 1000
+    X, Y = np.array([0, 2, -50, 1e4, 0]) + rng.normal(size=(m, 5)), rng.normal(size=(m, 4)) + 1
+    X[:, 4] = rng.standard_t(1, size=m)
     if n_rare:
         Y[:, 2] = rare(rng, m, [n_rare])[:, 0]
-    rows = Rows(X, Y)
-    assert sample_tells_references(rows)
-    without = moments_of(rows, y_extremes=False)
-    assert without.y_min is None
-    assert without.y_max is None
-    by_sample = references_on_few_rows(rows, center, without)
-    assert by_sample == references_on_few_rows(moments_of(rows), center) == (0 < n_rare <= 2)
+        X[:, 1] = 3 + rare(rng, m, [n_rare])[:, 0]
+    rows = Rows(X.astype(dtype), Y.astype(dtype))
+    assert squares_bound_extremes(rows)
+    bounds = moments_of(rows, with_xx=with_xx, by_squares=True, batch_size=512)
+    values = moments_of(rows, with_xx=True)
+    for view, data in (("x", rows.X), ("y", rows.Y)):
+        assert (getattr(bounds, f"{view}_min") <= data.min(axis=0)).all()
+        assert (getattr(bounds, f"{view}_max") >= data.max(axis=0)).all()
+    for center in (True, False):
+        assert references_on_few_rows(bounds, center) == (0 < n_rare <= 2)
+        assert references_on_few_rows(values, center) == (0 < n_rare <= 2)
+        few = [
+            few_rows_by_extremes(m, slice(None), m.x_min, m.x_max, center=center)
+            for m in (bounds, values)
+        ]
+        assert_array_equal(*few)
 
 
-def test_fits_to_many_rows_go_by_a_sample_and_to_few_by_extremes(seed):
+@pytest.mark.parametrize("form", [{}, PAPER], ids=["default", "paper"])
+def test_fits_to_many_rows_have_bounds_and_to_few_have_extremes(seed, form):
     rng = np.random.default_rng(seed)
-    m = 4 * SAMPLE_ROWS + 1000
+    m = MANY_ROWS + 1000
     X, Y = rng.normal(size=(m, 3)), rng.normal(size=(m, 2))
-    many = ProjSe(2, **PAPER).fit(X, Y)
-    assert many.moments_.y_min is None
-    assert_array_equal(ProjSe(2, **PAPER).fit(X[:500], Y[:500]).moments_.y_min, Y[:500].min(axis=0))
-    # Weights may make a row count for less than one: a sample would not show it.
-    weighted = ProjSe(2, **PAPER).fit(X, Y, sample_weight=1.0 + np.arange(m) % 2)
-    assert_array_equal(weighted.moments_.y_min, Y.min(axis=0))
+    Y[:, 1] = rare(rng, m, [1])[:, 0]
+    many = ProjSe(2, **form, batch_size=512).fit(X, Y).moments_
+    assert many.y_min[0] < Y[:, 0].min() - 1
+    assert many.y_max[0] > Y[:, 0].max() + 1
+    assert (many.y_min[1], many.y_max[1]) == (Y[:, 1].min(), Y[:, 1].max())  # a row stands out
+    few = ProjSe(2, **form).fit(X[:500], Y[:500]).moments_
+    assert_array_equal(few.y_min, Y[:500].min(axis=0))
+    # Weights may make a row count for less than one: squares would not show it.
+    weighted = ProjSe(2, **form).fit(X, Y, sample_weight=1.0 + np.arange(m) % 2).moments_
+    assert_array_equal(weighted.y_min, Y.min(axis=0))

@@ -23,7 +23,7 @@ from projse.moments.in_memory import moments_of
 from projse.moments.leverage import (
     on_few_rows,
     references_on_few_rows,
-    sample_tells_references,
+    squares_bound_extremes,
 )
 from projse.moments.own_products import Cross
 from projse.moments.partial import vanishing_share
@@ -192,21 +192,19 @@ def _route(
         _refuse_wide_reference(min(m, p) if by_qr else p)
     if by_qr:
         basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
-        rare: bool | None = references_on_few_rows(rows, spec.center)
+        rare = references_on_few_rows(rows, spec.center)
         moments = moments_of(basis, **options)
         gram = from_moments(moments, spec, rows=basis, rare_references=rare)
         return Route(gram, None, moments, basis, spectrum, loadings)
 
     products = with_xx or whole_reference
-    by_sample = not products and sample_tells_references(rows)
-    moments = moments_of(rows, with_xx=products, y_extremes=not by_sample, **options)
-    rare = references_on_few_rows(rows, spec.center, moments) if by_sample else None
+    by_squares = squares_bound_extremes(rows)
+    moments = moments_of(rows, with_xx=products, by_squares=by_squares, **options)
     gram = from_moments(
         moments,
         spec,
         rows=None if moments.xx is not None else rows,
         whole_reference=whole_reference,
-        rare_references=rare,
     )
     if (
         solver == "auto"
@@ -216,8 +214,7 @@ def _route(
     ):
         basis, spectrum, loadings = orthonormal_reference(rows, center=spec.center)
         through_basis = moments_of(basis, **options)
-        rare = gram.rare_references
-        gram = from_moments(through_basis, spec, rows=basis, rare_references=rare)
+        gram = from_moments(through_basis, spec, rows=basis, rare_references=gram.rare_references)
         return Route(gram, moments, through_basis, basis, spectrum, loadings)
     return Route(gram, moments, moments, rows)
 

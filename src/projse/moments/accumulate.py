@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from projse.moments.block_sums import BlockSum
 from projse.moments.class_sums import ClassSum
 from projse.moments.folding import reduce_rows
-from projse.moments.packed_sums import PackedSum
+from projse.moments.packed_sums import PackedSum, WrittenSum
 from projse.moments.row_sums import BatchSum, Operands, RowSum, Sums
 from projse.sources.batch_size import batch_rows
 from projse.threads import LEAST_FOR_BLAS, effective_n_threads, ordered_map
@@ -41,7 +41,8 @@ SMALL_PASS = 5_000_000
 """Below this many multiplications, starting threads takes longer than the pass."""
 
 PRODUCTS_ROWS = 2048
-"""At least so many rows make a batch where all candidates are multiplied with each other."""
+"""So many rows make a batch where many candidates are multiplied with each other, and four rows a
+column where they are few: adding to the sums of their products then takes little."""
 
 MAX_STRIPES = 64
 
@@ -99,6 +100,7 @@ def accumulate_dense(
     with_xx: bool = False,
     with_squares: bool = True,
     y_extremes: bool = True,
+    by_squares: bool = False,
     n_jobs: int | None = None,
     batch_size: int | None = None,
     dtype: np.dtype[Any] | None = None,
@@ -122,6 +124,8 @@ def accumulate_dense(
         Sum the squares of X; without, ``xx_diag`` may be anything.
     y_extremes : bool
         Also take the smallest and the largest values of dense references.
+    by_squares : bool
+        Take bounds of the values of both views instead, for dense rows without weights.
     codes : ndarray of int of shape (m,) or None
         The column of Y that holds a row's one entry, where Y are the indicators of classes: the
         products are then sums over the rows of each class.
@@ -165,7 +169,7 @@ def accumulate_dense(
         if wide and not by_class:
             batch_size = max(batch_size, 1024)
         elif with_xx and not block:
-            batch_size = max(batch_size, PRODUCTS_ROWS)
+            batch_size = max(batch_size, min(4 * width, PRODUCTS_ROWS))
         if made_here:
             batch_size = X.batch_rows
         if 0 < block <= batch_size:
@@ -199,14 +203,17 @@ def accumulate_dense(
         used = slice(columns.start, p) if with_xx else columns
         shift = None if x_shift is None else x_shift[used]
         if made_here:
-            return PackedSum(Operands(X, Y, weight, shift, y_shift, dtype, batch_size))
+            return WrittenSum(Operands(X, Y, weight, shift, y_shift, dtype, batch_size))
         rows = Operands(X[:, used], Y, weight, shift, y_shift, dtype, batch_size, with_squares)
         if order is not None and codes is not None:
             return ClassSum(rows, codes, order)
-        return BlockSum(rows) if block else RowSum(rows)
+        if block:
+            return BlockSum(rows)
+        packed = with_xx and q and not wide and not sparse_y and not blocks
+        return PackedSum(rows) if packed else RowSum(rows)
 
     if wide:
-        total = Sums.zeros(p, q, with_xx, y_extremes)
+        total = Sums.zeros(p, q, with_xx, y_extremes, by_squares)
 
         def tile(columns: slice) -> Sums:
             part = total.tile(columns)
@@ -227,7 +234,7 @@ def accumulate_dense(
         def stripe(i: int) -> Sums:
             # One for each thread: new memory costs as much as the rows that fit in it.
             rows = idle.pop() if idle else row_sum(tiles[0])
-            part = Sums.zeros(p, q, with_xx, y_extremes)
+            part = Sums.zeros(p, q, with_xx, y_extremes, by_squares)
             rows.add(part, edges[i], edges[i + 1], with_y=True)
             idle.append(rows)
             return part

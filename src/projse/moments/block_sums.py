@@ -44,17 +44,19 @@ class BlockSum(BatchSum):
                 sums.n_samples += w.size
                 sums.weight += float(w.sum())
                 w = w.astype(self.dtype)
-            if sums.x_extremes is not None:
+            if sums.wants_x:
+                assert sums.x_extremes is not None
                 raw = _kept(self.x_stacks.raw(begin, end, rows), counted)
                 sums.x_extremes.take(raw[:, :, :p])
             wider = _kept(self.x_stacks(begin, end, rows), counted)
             x, y = wider[:, :, :p], None
             if self.y_stacks is not None:
-                if sums.y_extremes is not None and with_y:
+                if sums.wants_y and with_y:
+                    assert sums.y_extremes is not None
                     sums.y_extremes.take(_kept(self.y_stacks.raw(begin, end, rows), counted))
                 y = _kept(self.y_stacks(begin, end, rows), counted)
             if sums.xx is None:
-                sums.xx_diag += _block_squares(x, None if weight is None else w)
+                sums.add_squares(_block_squares(x, None if weight is None else w))
             if y is None:
                 sums.x += np.matmul(w, x).sum(axis=0)[0]
             else:
@@ -65,7 +67,7 @@ class BlockSum(BatchSum):
                 left = wider if weight is None else wider * w.transpose(0, 2, 1)
                 product = np.matmul(left.transpose(0, 2, 1), x).sum(axis=0)
                 sums.xx += product
-                sums.xx_diag += np.diagonal(product)
+                sums.add_squares(np.diagonal(product))
 
 
 def _pieces(start: int, stop: int, batch_size: int, block: int) -> Iterator[tuple[int, int, int]]:

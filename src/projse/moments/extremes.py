@@ -24,6 +24,9 @@ Array = NDArray[Any]
 EXTREMES = ("x_min", "x_max", "y_min", "y_max")
 """Names of the extremes in moments."""
 
+ROUNDING_OF_ROOTS = 1e-3
+"""Sums of squares in float32 are exact to 1e-4: with this much more, their roots are bounds."""
+
 
 @dataclass(frozen=True)
 class Extremes:
@@ -38,16 +41,20 @@ class Extremes:
         return cls(np.full(n, np.inf), np.full(n, -np.inf))
 
     @classmethod
-    def of(cls, A: Any) -> Extremes:
-        """Take those of an array, sparse array or BlockedRows, whose rows all count."""
+    def of(cls, A: Any, columns: NDArray[np.bool_] | None = None) -> Extremes:
+        """Take those of an array, sparse array or BlockedRows, whose rows all count.
+
+        Of a dense array also those of some columns, which are copied some rows at a time.
+        """
         if sp.issparse(A):
             # Zeros that are not stored are values like others.
             low, high = (getattr(A, name)(axis=0).toarray().ravel() for name in ("min", "max"))
             return cls(low.astype(np.float64), high.astype(np.float64))
-        extremes = cls.of_no_rows(A.shape[1])
+        extremes = cls.of_no_rows(A.shape[1] if columns is None else int(columns.sum()))
         step = getattr(A, "block_rows", 0) or max(1, (1 << 20) // max(A.shape[1], 1))
         for start in range(0, A.shape[0], step):
-            extremes.take(np.asarray(A[start : start + step]))
+            rows = np.asarray(A[start : start + step])
+            extremes.take(rows if columns is None or columns.all() else rows[:, columns])
         return extremes
 
     def take(self, values: Array) -> None:
@@ -55,6 +62,12 @@ class Extremes:
         if values.size:
             np.minimum(self.low, reduce_rows(np.minimum, values), out=self.low)
             np.maximum(self.high, reduce_rows(np.maximum, values), out=self.high)
+
+    def take_squares(self, squares: Array) -> None:
+        """Add rows whose sums of squares are these: no value is larger than the root."""
+        root = (1 + ROUNDING_OF_ROOTS) * np.sqrt(squares, dtype=np.float64)
+        np.maximum(self.high, root, out=self.high)
+        np.minimum(self.low, -root, out=self.low)
 
     def merge(self, other: Extremes) -> None:
         """Add those of other rows."""

@@ -13,6 +13,7 @@ from projse.moments import sparse_products
 from projse.moments.accumulate import Progress, accumulate_dense, product_dtype
 from projse.moments.extremes import Extremes
 from projse.moments.level_sums import has_levels, level_moments
+from projse.moments.leverage import take_loose_extremes
 from projse.moments.rounding import (
     lost_to_shift,
     mark_vanished,
@@ -38,12 +39,16 @@ def moments_of(
     rows: Rows,
     *,
     with_xx: bool | str = False,
-    y_extremes: bool = True,
+    by_squares: bool = False,
     n_jobs: int | None = None,
     batch_size: int | None = None,
     progress: Progress | None = None,
 ) -> Moments:
-    """Sum over checked rows; ``y_extremes=False`` leaves those of dense references out."""
+    """Sum over checked rows.
+
+    ``by_squares``, extremes are bounds where those tell that no row stands out, and cost nothing;
+    for rows that :func:`~projse.moments.leverage.squares_bound_extremes` names.
+    """
     _refuse_many_outputs(rows)
     products = keeps_products(with_xx, rows.X.shape[1], rows.one_view)
     shift = None
@@ -57,7 +62,7 @@ def moments_of(
     elif rows.is_sparse:
         moments = _sparse_moments(rows.counted(), products)
     else:
-        moments = _dense_moments(rows, products, n_jobs, batch_size, progress, y_extremes)
+        moments = _dense_moments(rows, products, n_jobs, batch_size, progress, by_squares)
     if shift is not None:
         moments = _moved_back(moments, shift)
     x = rows.x_variables
@@ -144,7 +149,7 @@ def _dense_moments(
     n_jobs: int | None,
     batch_size: int | None,
     progress: Progress | None,
-    with_y_extremes: bool = True,
+    by_squares: bool = False,
 ) -> Moments:
     sparse_y = sp.issparse(rows.Y)
     dtype = product_dtype(rows.X, None if sparse_y else rows.Y)
@@ -161,7 +166,7 @@ def _dense_moments(
                 rows.Y,
                 rows.weight,
                 with_xx=with_xx,
-                y_extremes=with_y_extremes,
+                by_squares=by_squares,
                 n_jobs=n_jobs,
                 batch_size=batch_size,
                 dtype=dtype,
@@ -212,11 +217,15 @@ def _dense_moments(
         eps=eps,
     )
     if sums.x_extremes is not None:
-        moments.x_min, moments.x_max = sums.x_extremes.about(0.0, sums.n_samples)
+        shift = x_shift if by_squares else 0.0
+        moments.x_min, moments.x_max = sums.x_extremes.about(shift, sums.n_samples)
     if not one_view and rows.classes is None:
         y_extremes = Extremes.of(counted.Y) if sparse_y else sums.y_extremes
         if y_extremes is not None:
-            moments.y_min, moments.y_max = y_extremes.about(0.0, sums.n_samples)
+            shift = y_shift if by_squares else 0.0
+            moments.y_min, moments.y_max = y_extremes.about(shift, sums.n_samples)
+    if by_squares:
+        take_loose_extremes(moments, rows)
     if not one_view and (constant := yy.diagonal() == 0).any():
         moments.yx[constant] = 0.0  # what is left of it is rounding
     mark_vanished(moments, x_vanished, y_vanished)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from projse.moments.counts import rows_that_count
+from projse.moments.extremes import Extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
@@ -43,8 +44,11 @@ EVEN = 0.8
 """Share of the spread that a sample shows, less twice its largest square, where no row stands out:
 with one that has two fifths of it, others show three fifths."""
 
-SAMPLED_REFERENCES = 256
-"""Of more references than this, products take so long that their extremes do not show."""
+MANY_ROWS = 4 * SAMPLE_ROWS
+"""Of fewer rows, extremes are taken in no time."""
+
+TIGHT = 0.35
+"""Where bounds leave a row less than this share of the squares, it has no high leverage."""
 
 TILE_ELEMENTS = 1 << 20
 """Columns of up to this many values (8 MiB) are looked at together."""
@@ -106,26 +110,44 @@ def leverage_by_extremes(
     return leverage
 
 
-def sample_tells_references(rows: Rows) -> bool:
-    """Whether a sample of the rows is cheaper than the extremes of the references, and as good."""
+def squares_bound_extremes(rows: Rows) -> bool:
+    """Whether squares of batches bound the extremes of rows well enough to be worth a look.
+
+    Rows are many, and plain numbers without weights: a row that counts for less than one would
+    hide, and dates go by their span.
+    """
     return (
-        isinstance(rows.Y, np.ndarray)
+        isinstance(rows.X, np.ndarray)
+        and (rows.Y is None or isinstance(rows.Y, np.ndarray))
         and rows.weight is None
         and not rows.n_covariates
-        and rows.Y.shape[1] <= SAMPLED_REFERENCES
-        and rows.n_samples > 4 * SAMPLE_ROWS
+        and rows.encoding is None
+        and rows.n_samples > MANY_ROWS
     )
 
 
-def references_on_few_rows(
-    of: Rows | Moments,
-    center: bool,
-    moments: Moments | None = None,
-    squares: Array | None = None,
-) -> bool:
+def take_loose_extremes(moments: Moments, rows: Rows) -> None:
+    """Take the values of those columns whose bounds leave it open whether a row stands out.
+
+    ``moments`` of these rows, with bounds for extremes, are changed in place.
+    """
+    views = [("X", rows.X)] if moments.one_view else [("X", rows.X), ("y", rows.Y)]
+    for view, values in views:
+        names = [f"{view.lower()}_{end}" for end in ("min", "max")]
+        low, high = (getattr(moments, name) for name in names)
+        loose = np.zeros(len(low), dtype=bool)
+        for center in (True, False):
+            given: Any = {"center": center, "view": view}
+            # Not above it: what is not known to be below is looked at, NaN as well.
+            loose |= ~(leverage_by_extremes(moments, slice(None), low, high, **given) < TIGHT)
+        if loose.any():
+            taken = Extremes.of(values, loose)
+            low[loose], high[loose] = taken.about(0.0, moments.n_samples)
+
+
+def references_on_few_rows(of: Rows | Moments, center: bool, squares: Array | None = None) -> bool:
     """Tell whether one or two rows make up any of the references, as far as that is known.
 
-    ``moments`` are those of the rows, where they were summed: most references then cost a sample.
     ``squares`` are the squared norms of the references of moments, where they are known.
 
     A variable that one row makes up correlates by chance with a reference as far as that row makes
@@ -136,9 +158,7 @@ def references_on_few_rows(
         if of.one_view:
             return True
         views = replace(of, X=of.references, Y=None, classes=None, n_covariates=0, z_variables=None)
-        beside = None if moments is None else _of_references(moments)
-        columns = np.arange(of.n_references)
-        return bool(on_few_rows(views, columns, center=center, moments=beside).any())
+        return bool(on_few_rows(views, np.arange(of.n_references), center=center).any())
     if of.one_view or of.y_mean is None:
         return True
     references = slice(of.n_references)
@@ -155,23 +175,6 @@ def references_on_few_rows(
         given: Any = {"center": center, "view": "y", "squares": squares}
         leverage = leverage_by_extremes(of, references, *extremes, **given)
     return bool((leverage > high_leverage(n, center)).any())
-
-
-def _of_references(moments: Moments) -> Moments:
-    """Let the references be the only view, without their products."""
-    assert moments.y_mean is not None and moments.yy is not None
-    n = moments.n_references
-    return Moments(
-        n_samples=moments.n_samples,
-        sum_weights=moments.sum_weights,
-        x_mean=moments.y_mean[:n],
-        y_mean=None,
-        yy=None,
-        yx=None,
-        xx_diag=np.diag(moments.yy)[:n].copy(),
-        xx=None,
-        eps=moments.eps,
-    )
 
 
 def few_rows_by_extremes(
@@ -209,7 +212,7 @@ def on_few_rows(
     if np.isinf(high):
         return found
     suspects = np.ones(len(columns), dtype=bool)
-    if moments is not None and rows.n_samples > 4 * SAMPLE_ROWS:
+    if moments is not None and rows.n_samples > MANY_ROWS:
         suspects = ~_looks_even(rows, columns, center, moments)
     found[suspects] = largest_leverage(rows, columns[suspects], center=center) > high
     return found

@@ -35,6 +35,8 @@ class Sums:
 
     The extremes of the references are taken where they are asked for, those of the candidates
     beside ``xx``, which costs so much more; both of the values themselves, not about the shift.
+    ``by_squares``, those of both are bounds instead, which cost nothing, about the shift: no value
+    is further from it than the root of the sum of squares of its batch.
     """
 
     x: Array
@@ -45,11 +47,19 @@ class Sums:
     xx: Array | None
     x_extremes: Extremes | None = None
     y_extremes: Extremes | None = None
+    by_squares: bool = False
     n_samples: int = 0
     weight: float = 0.0
 
     @classmethod
-    def zeros(cls, n_x: int, n_y: int, with_xx: bool, y_extremes: bool = True) -> Sums:
+    def zeros(
+        cls,
+        n_x: int,
+        n_y: int,
+        with_xx: bool,
+        y_extremes: bool = True,
+        by_squares: bool = False,
+    ) -> Sums:
         """Start with no rows."""
         return cls(
             x=np.zeros(n_x),
@@ -58,8 +68,9 @@ class Sums:
             yx=np.zeros((n_y, n_x)),
             xx_diag=np.zeros(n_x),
             xx=np.zeros((n_x, n_x)) if with_xx else None,
-            x_extremes=Extremes.of_no_rows(n_x) if with_xx else None,
-            y_extremes=Extremes.of_no_rows(n_y) if y_extremes else None,
+            x_extremes=Extremes.of_no_rows(n_x) if with_xx or by_squares else None,
+            y_extremes=Extremes.of_no_rows(n_y) if y_extremes or by_squares else None,
+            by_squares=by_squares,
         )
 
     def tile(self, columns: slice) -> Sums:
@@ -67,7 +78,7 @@ class Sums:
         xx = None if self.xx is None else self.xx[columns.start :, columns]
         extremes = None if self.x_extremes is None else self.x_extremes.tile(columns)
         sums = self.x[columns], self.y, self.yy, self.yx[:, columns], self.xx_diag[columns]
-        return Sums(*sums, xx, extremes, self.y_extremes)
+        return Sums(*sums, xx, extremes, self.y_extremes, self.by_squares)
 
     def __iadd__(self, other: Sums) -> Sums:
         self.n_samples += other.n_samples
@@ -81,12 +92,32 @@ class Sums:
                 getattr(self, name).merge(getattr(other, name))
         return self
 
+    @property
+    def wants_x(self) -> bool:
+        """Whether values of X are asked for."""
+        return self.x_extremes is not None and not self.by_squares
+
+    @property
+    def wants_y(self) -> bool:
+        """Whether values of Y are asked for."""
+        return self.y_extremes is not None and not self.by_squares
+
     def stretch(self, x: Array | None, y: Array | None = None) -> None:
         """Let the extremes, where they are taken, reach as far as these rows."""
         if self.x_extremes is not None and x is not None:
             self.x_extremes.take(x)
         if self.y_extremes is not None and y is not None:
             self.y_extremes.take(y)
+
+    def add_squares(self, x: Array | None, y: Array | None = None) -> None:
+        """Add the sums of squares of X of a batch; both bound the extremes ``by_squares``."""
+        if x is not None:
+            self.xx_diag += x
+        if self.by_squares:
+            assert self.x_extremes is not None and self.y_extremes is not None
+            for extremes, squares in ((self.x_extremes, x), (self.y_extremes, y)):
+                if squares is not None:
+                    extremes.take_squares(squares)
 
 
 class Stacks:
@@ -233,7 +264,7 @@ class RowSum(BatchSum):
             width = 0 if self.y_stacks is None else self.y_stacks.width
             self.work = _Work(width, p, self.dtype)
         work = self.work
-        stretch_y = with_y and self.y_stacks is not None and sums.y_extremes is not None
+        stretch_y = with_y and self.y_stacks is not None and sums.wants_y
         if stretch_y and self._is_thin(stop - start):
             sums.stretch(None, self.Y[start:stop])
             stretch_y = False
@@ -245,22 +276,22 @@ class RowSum(BatchSum):
             w = w.astype(self.dtype, copy=False)
             # First: plain loops bring rows into the cache faster than products.
             sums.stretch(
-                None if sums.x_extremes is None else _kept(self.X[begin:end], counted)[:, :p],
-                _kept(self.Y[begin:end], counted) if stretch_y else None,
+                kept(self.X[begin:end], counted)[:, :p] if sums.wants_x else None,
+                kept(self.Y[begin:end], counted) if stretch_y else None,
             )
-            wider = _kept(self.x_stacks.rows(begin, end), counted)
+            wider = kept(self.x_stacks.rows(begin, end), counted)
             x = wider if wider.shape[1] == p else wider[:, :p]
             if sums.xx is None and self.with_squares:
-                sums.xx_diag += work.squares(None if self.weight is None else w, x)
+                sums.add_squares(work.squares(None if self.weight is None else w, x))
             if self.sparse_y is not None:
-                y = _kept(self.sparse_y[begin:end], counted)
+                y = kept(self.sparse_y[begin:end], counted)
                 sums.x += work.sums(w, x)
                 if with_y:
                     sums.y += y.T @ w
                 left = y if self.weight is None else y.multiply(w[:, None]).tocsr()
                 sums.yx += left.T @ x
             elif self.y_stacks is not None:
-                y = _kept(self.y_stacks.rows(begin, end), counted)
+                y = kept(self.y_stacks.rows(begin, end), counted)
                 left = y if self.weight is None else y * w[:, None]
                 second = work.second(left, y) if with_y else None
                 add_with_ones(sums, work.cross(left, x), second)
@@ -270,7 +301,7 @@ class RowSum(BatchSum):
                 left = wider if self.weight is None else wider * w[:, None]
                 product = left.T @ x
                 sums.xx += product
-                sums.xx_diag += np.diagonal(product)
+                sums.add_squares(np.diagonal(product))
 
     def _is_thin(self, n_rows: int) -> bool:
         """Whether so many rows of Y all count, and stay in cache until they are multiplied."""
@@ -287,7 +318,7 @@ class RowSum(BatchSum):
         return w[counted], counted
 
 
-def _kept(rows: Any, counted: Array | None) -> Any:
+def kept(rows: Any, counted: Array | None) -> Any:
     """Leave out rows of weight 0, whatever they hold."""
     return rows if counted is None else rows[counted]
 
@@ -299,6 +330,7 @@ def add_with_ones(sums: Sums, cross: Array, second: Array | None) -> None:
     if second is not None:
         sums.y += second[0, 1:]
         sums.yy += second[1:, 1:]
+        sums.add_squares(None, np.diagonal(second)[1:])
 
 
 class _Work:

@@ -69,9 +69,9 @@ class Moments:
     x_min, x_max, y_min, y_max : ndarray of shape (n_x,), (n_y,) or None
         Smallest and largest values, which tell variables that one or two rows make up. None where
         they are not known: they are taken in passes that sum ``xx``, and not of class indicators;
-        ``y_min`` and ``y_max`` also in others, but for fits to many rows in memory, which look at
-        a sample of the rows instead.
-        Of a difference they are those of before: bounds.
+        ``y_min`` and ``y_max`` also in others. Of a difference they are those of before: bounds.
+        Fits to many rows in memory have bounds for all variables that no row stands out in: no
+        value is further from the shift than the root of its batch's sum of squares.
     x_variables, y_variables : Variables or None
         Which variable each column belongs to, and as what, where rows of a table were encoded: a
         category is a column a level. Sums go by it: a level that rows lack is 0 in them. None
