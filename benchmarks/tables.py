@@ -119,7 +119,7 @@ def splines(quick: bool) -> list[Row]:
 
     measured = compare(
         {"linear": lambda: fit("linear"), "spline": lambda: fit("spline"), "by hand": by_hand},
-        repeats=3 if quick else 9,
+        repeats=3 if quick else 5,
     )
     work = f"{shape(m, n_x, n_y)} float64, {PICKS} picks, six columns a number"
     linear: Any = {"over": ("spline", "linear"), "beside": ("spline", "linear")}
