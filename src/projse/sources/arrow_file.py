@@ -32,10 +32,19 @@ class IpcPart(FilePart):
 
         def batches() -> Iterator[Any]:
             if not hasattr(reader, "num_record_batches"):
-                yield from reader
+                yield from map(_validated, reader)
                 return
             for i in range(reader.num_record_batches):
                 self.done = i / reader.num_record_batches
-                yield reader.get_batch(i)
+                yield _validated(reader.get_batch(i))
 
         return reader.schema, batches()
+
+
+def _validated(batch: Any) -> Any:
+    """Refuse a batch whose offsets or codes point outside of it.
+
+    Arrow maps buffers as they lie: to touch what such offsets point to may end the process.
+    """
+    batch.validate(full=True)
+    return batch
