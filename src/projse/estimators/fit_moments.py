@@ -27,7 +27,8 @@ from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_targets
 from projse.parameters import plain_rank
-from projse.search.task import Outcome, Task
+from projse.search.outcome import Outcome
+from projse.search.task import Task
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 

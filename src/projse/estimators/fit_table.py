@@ -16,7 +16,7 @@ from projse.estimators.table_rows import TableRows
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
-from projse.search.task import Outcome
+from projse.search.outcome import Outcome
 from projse.sources.rows import Rows
 from projse.sources.table.frame import refuse_repeated_names
 from projse.threads import effective_n_threads, ordered_map

@@ -17,9 +17,9 @@ from projse.metrics.explained import added_r2
 from projse.moments.sums import Moments
 from projse.parameters import is_whole
 from projse.search.group_stand_ins import correlations_between, group_stand_ins
+from projse.search.outcome import Outcome
 from projse.search.picked import NEIGHBOURS, Picked, among_picks, may_stand_in
 from projse.search.stand_ins import nearest, partial_correlations, shares_kept
-from projse.search.task import Outcome
 from projse.sources.rows import Rows
 from projse.sources.variables import Variables
 

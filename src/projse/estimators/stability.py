@@ -33,9 +33,10 @@ from projse.moments.own_products import ONCE
 from projse.moments.resample import deal, draw_counts, draw_rows, generator, group_codes, share
 from projse.moments.sums import Moments
 from projse.parameters import is_number, is_whole
+from projse.search.outcome import Outcome
 from projse.search.products import KEPT_COLUMNS, reference_columns
 from projse.search.rounds import Selection
-from projse.search.task import Outcome, Task
+from projse.search.task import Task
 from projse.sources.rows import Rows
 from projse.warn import warn_caller
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.exceptions import ProductsMissingError
 from projse.kernels.combination import (
     MIN_FREQUENCY,
     bases_of_moments,
@@ -40,8 +39,10 @@ from projse.parameters import plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW, REDUNDANCY_IN_TWO_VIEWS
 from projse.search.doubts import doubts
 from projse.search.named_variables import NamedVariables, refuse_kernel
-from projse.search.picked import Picked, gather
+from projse.search.outcome import Outcome, on_few_rows
+from projse.search.picked import gather
 from projse.search.products import ProductsNeeded, reference_columns
+from projse.search.refuse import refuse_lack, refuse_silence, what_is_constant
 from projse.search.rounds import Plan, Selection, select
 from projse.search.significance import degrees_of_freedom
 from projse.sources.groups import resolve_groups
@@ -50,29 +51,12 @@ from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
+Phase = Callable[[str], Progress | None]
+"""Begins a step of a fit, by its name, and returns what follows it."""
 
-@dataclass(frozen=True)
-class Outcome:
-    """Picks, the plan that led to them, the moments that they come from, and doubts about them.
 
-    ``few_rows`` are the picks, but for those included, that one or two of ``n_rows`` rows make up.
-    ``variables`` tell which columns make up a candidate; None: each is one.
-    ``picked`` is there where it was asked for.
-    """
-
-    selection: Selection
-    plan: Plan
-    moments: Moments | None
-    doubts: tuple[str, ...] = ()
-    n_rows: int = 0
-    few_rows: tuple[int, ...] = ()
-    variables: Variables | None = None
-    picked: Picked | None = None
-
-    @property
-    def lacks_products(self) -> bool:
-        """Whether picks are missing only for want of the products of the candidates."""
-        return self.selection.stopped == "no products"
+def _no_progress(name: str) -> None:
+    return None
 
 
 @dataclass(frozen=True)
@@ -322,39 +306,30 @@ class Task:
         *,
         may_be_constant: bool = False,
         keep: bool = False,
-        phase: Callable[[str], Progress | None] = lambda name: None,
+        phase: Phase = _no_progress,
     ) -> Outcome:
         """Select from rows in memory; ``phase`` begins a step and returns what follows it.
 
         Where all candidates or all references are constant, that is an error, or nothing is
         selected if they ``may_be_constant``. With ``keep``, what may be asked for later is kept.
         """
-        if rows.x_variables is not None and self.encoded is None:
-            bases = bases_of_rows(rows, self.min_frequency)
-            task = self.of_columns(rows.x_variables, bases)
-            return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
-        if self.rank_by_outputs:
-            task = self.settled(rows.n_references)
-            return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
-        route = self.route(rows, progress=phase("rows"))
+        task = self.settled(rows.n_references) if self.rank_by_outputs else self
+        if rows.x_variables is not None and task.encoded is None:
+            task = task.of_columns(rows.x_variables, bases_of_rows(rows, task.min_frequency))
+        route = task.route(rows, progress=phase("rows"))
         w, n_rows = rows.weight, rows.n_samples
         sum_weights = float(n_rows)
         if w is not None:
             sum_weights, n_rows = float(w.sum()), int(np.count_nonzero(w))
-        n_conditioned = route.gram.n_conditioned
-        kept = keep and _makes_rows(route)
-        plan = self.complete(sum_weights, n_rows, route.spectrum, n_conditioned, kept)
-        constant = self._constant(route.gram, refuse=not may_be_constant)
-        gram = self.by_variables(route.gram)
-        selection = select(gram, plan, phase("picks"))
-        if not constant:
-            self._refuse_silence(selection)
-        doubts = self._doubts(selection, n_rows)
-        few = _few_rows(selection, gram)
-        picked = None
-        if keep:
-            picked = gather(route, selection, plan, self.spec, *self._several)
-        return Outcome(selection, plan, route.moments, doubts, n_rows, few, self.variables, picked)
+        return task._on_route(
+            route,
+            sum_weights,
+            n_rows,
+            may_be_constant=may_be_constant,
+            may_be_silent=False,
+            keep=keep,
+            phase=phase,
+        )
 
     def on_moments(
         self,
@@ -383,46 +358,68 @@ class Task:
         sketch : Sketch or None
             Combinations that stand for many outputs.
         """
-        if self.rank_by_outputs:
-            options: Any = {"cross": cross, "provisional": provisional, "keep": keep}
-            task = self.settled(moments.n_references if sketch is None else sketch.n_outputs)
-            return task.on_moments(
-                moments, may_be_constant=may_be_constant, sketch=sketch, **options
-            )
-        if moments.x_variables is not None and self.encoded is None:
-            bases = bases_of_moments(moments, self.min_frequency)
-            task = self.of_columns(moments.x_variables, bases)
-            options = {"provisional": provisional, "may_be_constant": may_be_constant}
-            options["sketch"] = sketch
-            settled = combined_references(moments)
-            outcome = task.on_moments(settled, cross=cross, keep=keep, **options)
-            # Rows to come are added to the columns that were summed.
-            return outcome if sketch is not None else replace(outcome, moments=moments)
-        if moments.xx is None and (cross is None or self.products.all_needed):
-            self._refuse_lack(moments)
+        task = self
+        if task.rank_by_outputs:
+            task = task.settled(moments.n_references if sketch is None else sketch.n_outputs)
+        summed = moments
+        if moments.x_variables is not None and task.encoded is None:
+            bases = bases_of_moments(moments, task.min_frequency)
+            task = task.of_columns(moments.x_variables, bases)
+            moments = combined_references(moments)
+        if moments.xx is None and (cross is None or task.products.all_needed):
+            refuse_lack(moments, task.plan, task.spec, grouped=task.is_grouped)
         rare, spectrum, n_sketched = None, None, 0
         if sketch is not None:
-            leading = leading_directions(moments, self.spec.center)
+            leading = leading_directions(moments, task.spec.center)
             moments, spectrum, rare = leading.moments, leading.spectrum, sketch.rare
             n_sketched = sketch.n_outputs
-        whole = self._needs_whole_reference
+        whole = task._needs_whole_reference
         gram = from_moments(
-            moments, self.spec, cross=cross, whole_reference=whole, rare_references=rare
+            moments, task.spec, cross=cross, whole_reference=whole, rare_references=rare
         )
         handed_on = moments if sketch is None else None
-        route = Route(gram, handed_on, moments, None, spectrum, n_sketched=n_sketched)
-        weight, n_rows = moments.sum_weights, moments.n_samples
+        outcome = task._on_route(
+            Route(gram, handed_on, moments, None, spectrum, n_sketched=n_sketched),
+            moments.sum_weights,
+            moments.n_samples,
+            may_be_constant=provisional or may_be_constant,
+            may_be_silent=provisional,
+            keep=keep,
+        )
+        # Rows to come are added to the columns that were summed.
+        return outcome if sketch is not None else replace(outcome, moments=summed)
+
+    def _on_route(
+        self,
+        route: Route,
+        sum_weights: float,
+        n_rows: int,
+        *,
+        may_be_constant: bool,
+        may_be_silent: bool,
+        keep: bool,
+        phase: Phase = _no_progress,
+    ) -> Outcome:
+        """Select by kernel matrices, wherever they come from."""
         kept = keep and _makes_rows(route)
-        plan = self.complete(weight, n_rows, spectrum, gram.n_conditioned, kept)
-        constant = self._constant(gram, refuse=not (provisional or may_be_constant))
-        gram = self.by_variables(gram)
-        selection = select(gram, plan)
-        if not (provisional or constant):
-            self._refuse_silence(selection)
-        doubts = self._doubts(selection, moments.n_samples)
-        few = _few_rows(selection, gram)
-        picked = gather(route, selection, plan, self.spec, *self._several) if keep else None
-        return Outcome(selection, plan, handed_on, doubts, n_rows, few, self.variables, picked)
+        plan = self.complete(sum_weights, n_rows, route.spectrum, route.gram.n_conditioned, kept)
+        constant = what_is_constant(route.gram, self.plan, self.spec)
+        if constant and not may_be_constant:
+            raise ValueError(constant)
+        gram = self.by_variables(route.gram)
+        selection = select(gram, plan, phase("picks"))
+        if not (may_be_silent or constant):
+            refuse_silence(selection, self.plan)
+        return Outcome(
+            selection,
+            plan,
+            route.moments,
+            self._doubts(selection, n_rows),
+            n_rows,
+            on_few_rows(selection, gram),
+            self.variables,
+            gather(route, selection, plan, self.spec, *self._several) if keep else None,
+        )
 
     @property
     def _several(self) -> tuple[Variables | None, Mapping[int, Array]]:
@@ -433,60 +430,7 @@ class Task:
         linear, center = self.spec.is_linear, self.spec.center
         return doubts(selection, self.plan, n_rows=n_rows, linear=linear, center=center)
 
-    def _refuse_lack(self, moments: Moments) -> None:
-        if moments.one_view:
-            what = "One view"
-        elif self.plan.include.size:
-            what = "include"
-        elif self.spec.center_kernel:
-            what = "center_kernel"
-        elif self.is_grouped:
-            what = "groups"
-        else:
-            return
-        raise ProductsMissingError(
-            f"{what} needs the products of the candidates with each other, which these moments do "
-            "not hold; build them with Moments.from_arrays(..., with_xx=True)."
-        )
-
-    def _refuse_silence(self, selection: Selection) -> None:
-        """Refuse an "auto" that cannot say anything about any candidate."""
-        if selection.stopped == "no p-values" and len(selection.indices) == self.plan.include.size:
-            raise ValueError(
-                "n_features_to_select='auto' goes by p-values, which need more rows than the "
-                "references have dimensions; use a number, rank= to keep fewer dimensions, or more "
-                "rows."
-            )
-
-    def _constant(self, gram: FeatureGram, *, refuse: bool) -> bool:
-        """Tell whether all candidates or all references are constant; refuse them."""
-        kind = "constant" if self.spec.center else "zero"
-        if gram.n_conditioned:
-            kind += ", or explained wholly by the covariates"
-        no_x = not gram.alive.any()
-        no_y = not self.plan.one_view and gram.n_y == 0
-        if no_x and refuse:
-            raise ValueError(f"All columns of X are {kind}: there is nothing to select from.")
-        if no_y and refuse:
-            raise ValueError(
-                f"All columns of y are {kind} (of labels: only one class); there is nothing to "
-                "explain."
-            )
-        return no_x or no_y
-
 
 def _makes_rows(route: Route) -> bool:
     """Whether rows of ``K_XX`` are made as they are asked for, and cost something."""
     return route.behind is not None and route.behind.xx is None
-
-
-def _few_rows(selection: Selection, gram: FeatureGram) -> tuple[int, ...]:
-    chosen = zip(selection.indices, selection.rounds, strict=True)
-    picks = np.array([j for j, number in chosen if number > 0], dtype=np.intp)
-    if not picks.size:
-        return ()
-    if isinstance(gram, WhitenedGram):
-        few = gram.variables_on_few_rows(picks)
-    else:
-        few = gram.on_few_rows(picks)
-    return () if few is None else tuple(picks[few].tolist())
