@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from itertools import product
 from pathlib import Path
 
 import dask.array as da
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
@@ -73,6 +73,12 @@ def _frames(make):
     return way
 
 
+def _polars(A, names):
+    import polars as pl
+
+    return pl.DataFrame(A, schema=names)
+
+
 def _dask(chunk):
     def way(s, X, Y, folder):
         import dask
@@ -103,12 +109,13 @@ WAYS |= {"moments added up": _added, "one solver": _memory(solver="gram")}
 WAYS |= {f"Dask, {chunk} rows a block": _dask(chunk) for chunk in (40, M)}
 WAYS |= {
     "pandas": _frames(lambda A, names: pd.DataFrame(A, columns=names)),
-    "polars": _frames(lambda A, names: pl.DataFrame(A, schema=names)),
     "Parquet": _file(lambda t, path: pq.write_table(t, path, row_group_size=33), "a.parquet"),
     "Parquet, small batches": _file(pq.write_table, "b.parquet", batch_size=10),
     "Parquet, a folder": _files,
     "CSV": _file(pacsv.write_csv, "a.csv"),
 }
+if find_spec("polars"):  # which has no wheels for the free-threaded build of Python
+    WAYS["polars"] = _frames(_polars)
 
 
 OPPOSITE = [CELLS[0], CELLS[-1]]
