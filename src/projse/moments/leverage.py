@@ -44,6 +44,9 @@ EVEN = 0.8
 """Share of the spread that a sample shows, less twice its largest square, where no row stands out:
 with one that has two fifths of it, others show three fifths."""
 
+CERTAIN = 3.0
+"""So many standard errors of a sample's sum are left out of it."""
+
 MANY_ROWS = 4 * SAMPLE_ROWS
 """Of fewer rows, extremes are taken in no time."""
 
@@ -277,9 +280,12 @@ def _looks_even(rows: Rows, columns: Array, center: bool, moments: Moments) -> N
     d *= d
     if w is not None:
         d *= w[sample, None]
+    d /= np.where(squares > 0, squares, 1.0)
     share = (SAMPLE_ROWS if w is None else w[sample].sum()) / total
-    seen = (d.sum(axis=0) - 2 * d.max(axis=0)) / share
-    even: NDArray[np.bool_] = seen >= EVEN * squares
+    # Where few rows share the squares, a sample may hold more than its part of them by chance.
+    by_chance = CERTAIN * np.sqrt(np.einsum("ij,ij->j", d, d))
+    seen = (d.sum(axis=0) - 2 * d.max(axis=0) - by_chance) / share
+    even: NDArray[np.bool_] = (seen >= EVEN) | (squares == 0)
     return even
 
 
