@@ -20,16 +20,12 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from projse.moments.counts import rows_that_count
-from projse.moments.extremes import Extremes
+from projse.moments.extremes import HIGH, Extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
 
 Array = NDArray[Any]
-
-HIGH = 0.4
-"""Leverage above this: two rows that stand out alike have a half each, three have a third. Heavy
-tails reach a third now and then, and carry signal."""
 
 MIN_ROWS = 20
 """One or two rows are few only among so many."""
