@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
 import projse.moments.accumulate as accumulate
@@ -142,3 +143,20 @@ def test_rows_of_no_weight_at_all_leave_no_trace():
     assert sums.n_samples == sums.weight == 0
     for values in (sums.x, sums.y, sums.yy, sums.yx, sums.xx_diag, sums.xx, x_shift, y_shift):
         assert not values.any()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize(("dtype", "tol"), [("f8", 1e-13), ("f4", 3e-6)])
+@pytest.mark.parametrize("offset", [1e3, 1e6])
+def test_full_columns_of_sparse_references_may_lie_far_from_zero(
+    seed, offset, dtype, tol, weighted
+):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(3000, 7)), rng.normal(size=(3000, 3))
+    X[:, 0] += Y[:, 1]
+    Y[:, 1] += offset
+    Y[:, 2] *= rng.random(3000) < 0.05
+    X, Y = X.astype(dtype), Y.astype(dtype)
+    weight = rng.integers(0, 3, size=3000).astype(float) if weighted else None
+    moments = Moments.from_arrays(X, sp.csr_array(Y), weight)
+    compare(moments, literal(X, Y, weight), tol)

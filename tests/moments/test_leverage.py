@@ -88,6 +88,17 @@ def test_a_sample_of_the_rows_misses_nothing(seed, monkeypatch):
             assert not {5, 7, 8} & set(read[0].tolist()), "normal columns need not be read whole"
 
 
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_a_sample_that_holds_most_of_a_few_values_does_not_hide_a_row(seed, form):
+    rng = np.random.default_rng(seed)
+    m, n = MANY_ROWS + 1000, 400
+    X = np.zeros((m, n))
+    X[rng.integers(1, m, size=(30, n)), np.arange(n)] = rng.choice([-1.0, 1.0], size=(30, n))
+    X[0] = 0.85 * np.sqrt(np.square(X).sum(axis=0))  # 0.42 of it
+    X = rng.permuted(X, axis=0)
+    assert few(form(X), with_moments=True).all()
+
+
 @pytest.mark.parametrize("period", [5, 7, 10])
 def test_rows_that_follow_a_period_hide_nothing(seed, period):
     rng = np.random.default_rng(seed)

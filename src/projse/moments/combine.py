@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from projse.exceptions import PrecisionLossWarning
 from projse.moments.align import aligned
 from projse.moments.check import check_possible
-from projse.moments.extremes import EXTREMES, combined_extremes
+from projse.moments.extremes import EXTREMES, combined_extremes, forget_removed
 from projse.moments.rounding import ROUNDING, mark_vanished
 from projse.moments.sparse_products import centred_yx, subtract_outer
 from projse.sources.rows import refuse_overflow
@@ -66,6 +66,7 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
     elif sign < 0:
         with np.errstate(over="ignore"):  # then nothing is refused for its size
             _check_difference(a, b, combined)
+            forget_removed(combined, b)
     combined.xx_diag = np.maximum(combined.xx_diag, 0.0)
     return combined if combined.n_samples else _emptied(combined)
 

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.moments.counts import rows_that_count
 from projse.moments.folding import reduce_rows
 
 if TYPE_CHECKING:
@@ -23,6 +24,13 @@ Array = NDArray[Any]
 
 EXTREMES = ("x_min", "x_max", "y_min", "y_max")
 """Names of the extremes in moments."""
+
+HIGH = 0.4
+"""Leverage above this: two rows that stand out alike have a half each, three have a third. Heavy
+tails reach a third now and then, and carry signal."""
+
+FORGOTTEN = 1e4
+"""So many units of roundoff of the sums that a difference came from tell nothing of its squares."""
 
 ROUNDING_OF_ROOTS = 1e-3
 """Sums of squares in float32 are exact to 1e-4: with this much more, their roots are bounds."""
@@ -99,6 +107,34 @@ def combined_extremes(a: Moments, b: Moments, sign: int) -> dict[str, Array | No
         name: None if any(part is None for part in both) else _furthest(name)(both)
         for name, both in parts.items()
     }
+
+
+def forget_removed(rest: Moments, removed: Moments) -> None:
+    """Draw in extremes that went with rows that were taken out, in place.
+
+    An extreme that the removed rows have is a bound for the others. Where it would let a row stand
+    out, that row is most likely among those that are gone: or a row that has left a window would be
+    held against a variable for good. But for columns of two values, whose squares tell that both
+    are still there, and for those of which nothing but rounding is left.
+    """
+    w, n = rest.sum_weights, rows_that_count(rest.sum_weights, rest.n_samples)
+    views: list[tuple[str, Any, Any, Any]] = [("x", rest.x_mean, rest.xx_diag, rest.x_peak)]
+    if rest.y_mean is not None and rest.yy is not None:
+        views.append(("y", rest.y_mean, rest.yy.diagonal(), rest.y_peak))
+    for view, mean, squares, peak in views:
+        names = [f"{view}_{end}" for end in ("min", "max")]
+        low, high = (getattr(rest, name) for name in names)
+        gone = [getattr(removed, name) for name in names]
+        if low is None or high is None or gone[0] is None or gone[1] is None:
+            continue
+        squares = np.where(squares > FORGOTTEN * rest.eps * peak, squares, np.inf)
+        root = np.sqrt(squares * (n / w)) if w > 0 else np.full_like(squares, np.inf)
+        several = ~np.isclose(w * (mean - low) * (high - mean), squares, rtol=1e-6, atol=0)
+        far, near = np.sqrt(HIGH) * root, np.sqrt(HIGH / 4) * root
+        fell = several & (gone[0] <= low) & (mean - low > far)
+        rose = several & (gone[1] >= high) & (high - mean > far)
+        setattr(rest, names[0], np.where(fell, mean - near, low))
+        setattr(rest, names[1], np.where(rose, mean + near, high))
 
 
 class StackedExtremes:

@@ -31,6 +31,9 @@ SPARSE_YX_ELEMENTS = 1 << 25
 """Beyond this many entries, products of sparse X and sparse Y are kept sparse."""
 
 
+FAR_FROM_ZERO = 64.0
+"""Sums about zero of sparse references lose digits where means are this many spreads from it."""
+
 MOST_OUTPUTS = 1 << 15
 """Of more references than this, products with each other (8 GiB) are not made."""
 
@@ -226,10 +229,27 @@ def _dense_moments(
             moments.y_min, moments.y_max = y_extremes.about(shift, sums.n_samples)
     if by_squares:
         take_loose_extremes(moments, rows)
+    if sparse_y and rows.classes is None:
+        _centre_far_references(moments, counted)
     if not one_view and (constant := yy.diagonal() == 0).any():
         moments.yx[constant] = 0.0  # what is left of it is rounding
     mark_vanished(moments, x_vanished, y_vanished)
     return moments
+
+
+def _centre_far_references(moments: Moments, rows: Rows) -> None:
+    """Make the products of dense candidates and sparse references anew, in place, where needed.
+
+    Sparse columns are multiplied as they are, about zero. Those that are nearly full may lie far
+    from it, and are multiplied about their means instead, in float64.
+    """
+    w, mean = moments.sum_weights, moments.y_mean
+    assert mean is not None and moments.yy is not None
+    squares = moments.yy.diagonal()
+    far = np.flatnonzero((squares > 0) & (np.abs(mean) > FAR_FROM_ZERO * np.sqrt(squares / w)))
+    if far.size:
+        Y, means = rows.Y[:, far], (mean[far], moments.x_mean)
+        moments.yx[far] = sparse_products.centred_cross(Y, rows.X, *means, rows.weight, w)
 
 
 def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:

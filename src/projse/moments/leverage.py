@@ -20,16 +20,12 @@ from numpy.typing import NDArray
 from scipy.special import betaincinv
 
 from projse.moments.counts import rows_that_count
-from projse.moments.extremes import Extremes
+from projse.moments.extremes import HIGH, Extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
 
 Array = NDArray[Any]
-
-HIGH = 0.4
-"""Leverage above this: two rows that stand out alike have a half each, three have a third. Heavy
-tails reach a third now and then, and carry signal."""
 
 MIN_ROWS = 20
 """One or two rows are few only among so many."""
@@ -43,6 +39,9 @@ SAMPLE_ROWS = 4096
 EVEN = 0.8
 """Share of the spread that a sample shows, less twice its largest square, where no row stands out:
 with one that has two fifths of it, others show three fifths."""
+
+CERTAIN = 3.0
+"""So many standard errors of a sample's sum are left out of it."""
 
 MANY_ROWS = 4 * SAMPLE_ROWS
 """Of fewer rows, extremes are taken in no time."""
@@ -277,9 +276,12 @@ def _looks_even(rows: Rows, columns: Array, center: bool, moments: Moments) -> N
     d *= d
     if w is not None:
         d *= w[sample, None]
+    d /= np.where(squares > 0, squares, 1.0)
     share = (SAMPLE_ROWS if w is None else w[sample].sum()) / total
-    seen = (d.sum(axis=0) - 2 * d.max(axis=0)) / share
-    even: NDArray[np.bool_] = seen >= EVEN * squares
+    # Where few rows share the squares, a sample may hold more than its part of them by chance.
+    by_chance = CERTAIN * np.sqrt(np.einsum("ij,ij->j", d, d))
+    seen = (d.sum(axis=0) - 2 * d.max(axis=0) - by_chance) / share
+    even: NDArray[np.bool_] = (seen >= EVEN) | (squares == 0)
     return even
 
 

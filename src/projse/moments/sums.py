@@ -69,7 +69,8 @@ class Moments:
     x_min, x_max, y_min, y_max : ndarray of shape (n_x,), (n_y,) or None
         Smallest and largest values, which tell variables that one or two rows make up. None where
         they are not known: they are taken in passes that sum ``xx``, and not of class indicators;
-        ``y_min`` and ``y_max`` also in others. Of a difference they are those of before: bounds.
+        ``y_min`` and ``y_max`` also in others. Of a difference they are those of before: bounds;
+        closer ones where rows taken out had them, and they would let one of the others stand out.
         Fits to many rows in memory have bounds for all variables that no row stands out in: no
         value is further from the shift than the root of its batch's sum of squares.
     x_variables, y_variables : Variables or None
