@@ -56,5 +56,6 @@ def reading_of(context: typer.Context) -> "Reading":
         state_by=StateBy(given["state_by"]).value,
         categorical_features=split(given["categorical"]) or "from_dtype",
         basis=Basis(given["basis"]).value,
+        na_values=split(given["na"]),
     )
     return Reading(list(given["data"]), source, quiet=given["quiet"])

@@ -264,7 +264,7 @@ def excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
     asked = reading.source
     columns = (asked.targets, asked.features, asked.weight, asked.class_target, asked.covariates)
     encoded = asked.missing != "refuse" or asked.basis != "linear"
-    encoded = encoded or asked.categorical_features != "from_dtype"
+    encoded = encoded or asked.categorical_features != "from_dtype" or bool(asked.na_values)
     if any(columns) or asked.state is not None or encoded:
         raise ValueError(
             "These are moments: their targets, features, covariates, weights and encoding are "

@@ -61,6 +61,7 @@ def moments_from(
     state_by: str = "time",
     categorical_features: Any = "from_dtype",
     basis: str = "linear",
+    na_values: Any = None,
     n_jobs: int | None = None,
     batch_size: int | None = None,
     progress: Report | None = None,
@@ -110,6 +111,9 @@ def moments_from(
         the first 100 000 rows tell. Names and patterns also mean covariates. Moments say what their
         columns are (``x_variables``) and how they were made (``encoding``). A state keeps that for
         the files of tomorrow.
+    na_values : str or sequence of str, default=None
+        What stands for a gap in CSV files ("?", "-", "missing"), beside what does in any case:
+        nothing, NA, N/A, NaN, null and their like. A state keeps it.
     n_jobs, batch_size : int, default=None
         As in :class:`ProjSe`.
     progress : callable, default=None
@@ -136,7 +140,7 @@ def moments_from(
     [2]
     """
     columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
-    encoding = (covariates, categorical_features, basis)
+    encoding = (covariates, categorical_features, basis, na_values)
     options = SourceOptions(*columns, with_xx, format, state, state_by, *encoding)
     opened = OpenSource(source, options, target_type, n_jobs, batch_size, progress)
     moments = opened.total()
@@ -168,7 +172,12 @@ class OpenSource:
             raise ValueError(f"state_by={options.state_by!r} is not 'time' or 'content'.")
         self.options, self.request = options, options.request(target_type)
         self.n_jobs, self.batch_size, self.progress = n_jobs, batch_size, progress
-        self.parts = open_source(source, format=options.format, target_type=target_type)
+        self.parts = open_source(
+            source,
+            format=options.format,
+            target_type=target_type,
+            na_values=self.request.na_values,
+        )
         if options.state is not None and any(part.path is None for part in self.parts):
             raise ValueError(
                 "state keeps the sums of files, and this source is none; pass paths, or leave it "

@@ -12,9 +12,13 @@ from typing import Any
 
 from projse.exceptions import SourceError
 from projse.sources import files as _files
-from projse.sources.columns import Field
+from projse.sources.bad_value import BadValue
+from projse.sources.columns import Columns, Field
 from projse.sources.file_part import FilePart
 from projse.sources.parts import Reading, import_arrow
+
+BLOCK_BYTES = 1 << 24
+"""Bytes that are converted at a time, of which the first tell the types."""
 
 HEAD_BYTES = 1 << 16
 """Bytes at the beginning of a file that tell what separates columns and fractions."""
@@ -34,17 +38,26 @@ class CsvPart(FilePart):
     )
     read_ahead = True
 
+    def __init__(self, file: _files.File, na_values: tuple[str, ...] = ()) -> None:
+        super().__init__(file)
+        self.na_values = na_values
+        self._asked: tuple[dict[str, Any], Columns | None] = {}, None
+
     def _options(self) -> dict[str, Any]:
         import pyarrow.csv as csv
 
         return {
-            "read_options": csv.ReadOptions(block_size=1 << 24),
+            "read_options": csv.ReadOptions(block_size=BLOCK_BYTES),
             "parse_options": csv.ParseOptions(delimiter=self._dialect[0]),
         }
 
     def _conversion(self, **options: Any) -> Any:
         import pyarrow.csv as csv
 
+        if self.na_values:
+            # Where a blank follows each comma, it is part of the text; not so in numbers.
+            marks = [*self.na_values, *(f" {mark}" for mark in self.na_values)]
+            options["null_values"] = [*csv.ConvertOptions().null_values, *marks]
         return csv.ConvertOptions(decimal_point=self._dialect[1], **options)
 
     @cached_property
@@ -60,9 +73,10 @@ class CsvPart(FilePart):
 
     def _fields(self) -> list[Field]:
         """Say of strings that are not UTF-8 what they are: bytes, to Arrow."""
+        own = set(self._schema.names)
+        fields = [replace(field, from_text=field.name in own) for field in super()._fields()]
         return [
-            replace(field, type=NOT_UTF8) if field.type == "binary" else field
-            for field in super()._fields()
+            replace(field, type=NOT_UTF8) if field.type == "binary" else field for field in fields
         ]
 
     def _source(self, file: Any) -> Any:
@@ -107,6 +121,10 @@ class CsvPart(FilePart):
         # Codes of digits among strings are no numbers in a file that has no others.
         kept = reading.columns.type_of.items()
         types |= {name: _type(kind) for name, kind in kept if name in wanted}
+        if not kept:  # all are numbers; what is not is to be named with its row
+            numbers = wanted - {field.name for field in self.fields() if field.kind == "bool"}
+            types |= dict.fromkeys(numbers, pa.float64())
+        self._asked = types, reading.columns
         convert = self._conversion(
             include_columns=names, column_types=types, strings_can_be_null=True
         )
@@ -124,6 +142,39 @@ class CsvPart(FilePart):
                     yield batch
 
         return reader.schema, batches()
+
+    def _said(self, error: Exception) -> str:
+        """Name the column and the row of a value that is not of the type of its column."""
+        what = BadValue.of(error)
+        if what is None:
+            return super()._said(error)
+        name, (types, columns) = self._schema.names[what.column], self._asked
+        row = what.row or self._row_of(name, types)
+        return f"{self.label}: {what.told(name, row, columns)}"
+
+    def _row_of(self, name: str, types: dict[str, Any]) -> int | None:
+        """Find the row of the first value that is not of the type of its column."""
+        import pyarrow as pa
+        import pyarrow.csv as csv
+
+        convert = self._conversion(
+            include_columns=[name],
+            column_types={name: types.get(name, self._schema.field(name).type)},
+            strings_can_be_null=True,
+        )
+        options = self._options()
+        options["read_options"].use_threads = False  # else rows are not counted
+        try:
+            with (
+                open(self.file.path, "rb") as file,
+                csv.open_csv(self._source(file), convert_options=convert, **options) as reader,
+            ):
+                for _ in reader:
+                    pass
+        except (pa.ArrowException, OSError) as error:
+            again = BadValue.of(error)
+            return None if again is None else again.row
+        return None
 
 
 def dialect_of(head: bytes, usual: str) -> tuple[str, str]:

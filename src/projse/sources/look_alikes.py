@@ -35,6 +35,8 @@ def looks_like(levels: Sequence[str]) -> str | None:
         if len(alike) < MOST * len(values) or all(CODE.fullmatch(value) for value in values):
             continue
         others = [value for value in values if not pattern.fullmatch(value)]
-        beside = f" beside {others[0]!r}, which in a file is no mark of a gap" if others else ""
+        beside = ""
+        if others:
+            beside = f" beside {others[0]!r}, which marks no gap unless na_values (--na) says so"
         return what.format(next((v for v in alike if not CODE.fullmatch(v)), alike[0]), beside)
     return None
