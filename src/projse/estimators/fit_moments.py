@@ -14,6 +14,7 @@ from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.results import ResultsMixin
 from projse.estimators.selector import RowSelector
+from projse.estimators.settled import settled_parameters
 from projse.exceptions import (
     ProductsMissingError,
     ProductsMissingWarning,
@@ -181,6 +182,7 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
     def _keep_moments(self, moments: Moments | None) -> None:
         if moments is not None:
             self.moments_ = copy(moments)  # which the caller may go on updating
+            self._settled = settled_parameters(self)
         elif hasattr(self, "moments_"):
             del self.moments_
 
