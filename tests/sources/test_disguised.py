@@ -65,6 +65,7 @@ def labels(values: list[str], how: str, tmp_path: Path, **options: Any) -> None:
     selector = ProjSe(1, **options)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All first scores are equal")
+        warnings.filterwarnings("ignore", ".*has a label of its own")
         if how == "files":
             frame.to_parquet(tmp_path / "rows.parquet")
             selector.fit_source(tmp_path / "rows.parquet", targets="y")

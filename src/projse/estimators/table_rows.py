@@ -15,6 +15,7 @@ from projse.estimators.table_options import TableOptions, as_table, has_gaps
 from projse.kernels.combination import bases_of, combined
 from projse.sources.covariates import with_covariates
 from projse.sources.encode_targets import encode_targets, holds_labels
+from projse.sources.own_labels import warn_own_levels
 from projse.sources.rows import Rows, check_weight
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
@@ -242,6 +243,7 @@ def _with_references(
     raw, variables = encoder.encode(y)
     if not all_rows:
         return replace(targets, Y=raw, target_names=variables.titles, y_variables=variables)
+    warn_own_levels(variables, targets.n_samples)
     Y, names = _combined(raw, variables, encoder, targets)
     return replace(targets, Y=Y, target_names=names)
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from projse.exceptions import SourceError
-from projse.moments.dropped import warn_dropped
+from projse.moments.dropped import warn_dropped, warn_own_targets
 from projse.moments.options import SourceOptions
 from projse.moments.own_products import (
     ONCE,
@@ -302,6 +302,9 @@ class OpenSource:
                 )
             raise SourceError(f"{_named(self.parts)}: there are no rows to sum{why}.")
         warn_dropped(total)
+        if self.n_passes == 1:
+            auto = self.request.class_target is None and self.request.target_type == "auto"
+            warn_own_targets(total, self.label_name, auto=auto)
         return total
 
     def _fingerprints(self) -> list[dict[str, Any] | None]:
