@@ -16,6 +16,7 @@ from projse.moments.stream import OpenSource
 from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_targets
+from projse.search.filled import are_filled
 from projse.search.task import Task
 
 
@@ -145,6 +146,8 @@ class FitSourceMixin(FitMomentsMixin):
             return task.products.are_summed_after(first, price)
         names = first.x_variables.names
         task = Task.of(self, len(names), names, first.one_view)
+        if not task.spec.is_linear and are_filled(first.encoding, first.x_variables):
+            return True  # what fills the gaps is a combination of columns
         task = task.of_columns(first.x_variables, {})
         # Levels and gaps to come make variables of several columns of those that are one now.
         return replace(task.products, grouped=True).are_summed_after(first, ONCE)

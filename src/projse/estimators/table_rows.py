@@ -103,7 +103,7 @@ class TableRows:
             keep = complete_rows(frame, y, sample_weight, covariates)
             if sample_weight is not None:
                 sample_weight = np.where(keep, np.asarray(sample_weight), 0)
-            _refuse_nothing(keep, frame)
+            _refuse_nothing(keep, {"X": frame, "y": y, "covariates": covariates})
         weight = check_weight(sample_weight, n)
         if weight is not None:
             keep &= weight > 0
@@ -307,14 +307,20 @@ def bases_by_rows(
     )
 
 
-def _refuse_nothing(keep: NDArray[np.bool_], frame: Frame) -> None:
+def _refuse_nothing(keep: NDArray[np.bool_], tables: dict[str, Any]) -> None:
     """Refuse to drop all rows; name the column with the most gaps."""
     if keep.any():
         return
-    counts = [int(gaps_in(Frame(frame.data[:, [j]])).sum()) for j in range(frame.shape[1])]
-    worst = int(np.argmax(counts))
+    worst, most = "the weights have", 0
+    for label, table in tables.items():
+        if table is None or sp.issparse(table):
+            continue
+        frame = Frame.of(table, label)
+        for j in range(frame.shape[1]):
+            n = int(gaps_in(Frame(frame.data[:, [j]])).sum())
+            if n > most:
+                worst, most = f"column {frame.title(j)} of {label} has {n}", n
     raise ValueError(
-        f"missing='drop' leaves none of {len(keep)} rows: every row has a gap (column "
-        f"{frame.title(worst)} of X has {counts[worst]}). Leave that column out, or say "
-        "missing='indicator' or 'mean'."
+        f"missing='drop' leaves none of {len(keep)} rows: every row has a gap ({worst}). Leave "
+        "that column out, or say missing='indicator' or 'mean'."
     )

@@ -35,6 +35,7 @@ from projse.parameters import check_pass_options
 from projse.sources import open_source
 from projse.sources.columns import Columns, Request, choose, warn_nameless
 from projse.sources.encoded_rows import first_look
+from projse.sources.most_gaps import most_gaps
 from projse.sources.parts import Part, Reading, fields_of
 
 if TYPE_CHECKING:
@@ -295,10 +296,15 @@ class OpenSource:
         if total is None:
             why = ""
             if self.request.missing == "drop":
+                found = most_gaps(self.parts, columns, Reading(columns or Columns(())))
+                gaps = "columns that are mostly gaps"
+                if found is not None:
+                    is_feature = columns is not None and found[0] in columns.features
+                    how = " (exclude, -x)" * is_feature
+                    gaps = f"{found[0]!r}, which has {found[1]} of them{how}"
                 why = (
-                    ", or missing='drop' leaves none of them, as each has a gap. Leave out columns "
-                    "that are mostly gaps, or say missing='indicator' or 'mean' (--missing on the "
-                    "command line)"
+                    f", or missing='drop' leaves none of them, as each has a gap. Leave out {gaps}, "
+                    "or say missing='indicator' or 'mean' (--missing on the command line)"
                 )
             raise SourceError(f"{_named(self.parts)}: there are no rows to sum{why}.")
         warn_dropped(total)

@@ -39,6 +39,7 @@ from projse.moments.sums import Moments
 from projse.parameters import plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW, REDUNDANCY_IN_TWO_VIEWS
 from projse.search.doubts import doubts
+from projse.search.filled import filled_moments, filled_rows
 from projse.search.named_variables import NamedVariables, refuse_kernel
 from projse.search.picked import Picked, gather
 from projse.search.products import ProductsNeeded, reference_columns
@@ -330,9 +331,12 @@ class Task:
         selected if they ``may_be_constant``. With ``keep``, what may be asked for later is kept.
         """
         if rows.x_variables is not None and self.encoded is None:
-            bases = bases_of_rows(rows, self.min_frequency)
-            task = self.of_columns(rows.x_variables, bases)
-            return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
+            plain = None if self.spec.is_linear else filled_rows(rows, self.min_frequency)
+            task = self
+            if plain is None:
+                bases = bases_of_rows(rows, self.min_frequency)
+                plain, task = rows, self.of_columns(rows.x_variables, bases)
+            return task.on_rows(plain, keep=keep, phase=phase, may_be_constant=may_be_constant)
         if self.rank_by_outputs:
             task = self.settled(rows.n_references)
             return task.on_rows(rows, keep=keep, phase=phase, may_be_constant=may_be_constant)
@@ -390,12 +394,14 @@ class Task:
                 moments, may_be_constant=may_be_constant, sketch=sketch, **options
             )
         if moments.x_variables is not None and self.encoded is None:
-            bases = bases_of_moments(moments, self.min_frequency)
-            task = self.of_columns(moments.x_variables, bases)
             options = {"provisional": provisional, "may_be_constant": may_be_constant}
             options["sketch"] = sketch
-            settled = combined_references(moments)
-            outcome = task.on_moments(settled, cross=cross, keep=keep, **options)
+            settled, task = combined_references(moments), self
+            plain = None if self.spec.is_linear else filled_moments(settled, self.min_frequency)
+            if plain is None:
+                bases = bases_of_moments(moments, self.min_frequency)
+                plain, task = settled, self.of_columns(moments.x_variables, bases)
+            outcome = task.on_moments(plain, cross=cross, keep=keep, **options)
             # Rows to come are added to the columns that were summed.
             return outcome if sketch is not None else replace(outcome, moments=moments)
         if moments.xx is None and (cross is None or self.products.all_needed):
