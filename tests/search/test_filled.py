@@ -83,7 +83,7 @@ def test_what_is_several_columns_is_refused_for_what_it_is(seed: int, tmp_path: 
         pd.concat([table, Y], axis=1).to_csv(tmp_path / "t.csv", index=False)
         with pytest.raises(ValueError, match=words):
             selector.fit_source(tmp_path, targets=["u", "v", "w"])
-    with pytest.raises(ValueError, match="Numbers with gaps need .* fill them in first"):
+    with pytest.raises(ValueError, match=r"Numbers with gaps need .* fill them in first"):
         ProjSeCV(ProjSe(2, kernel="rbf", missing="mean")).fit(X, Y)
     with pytest.raises(ValueError, match=r"Groups need kernel='linear'.* or no groups"):
         ProjSe(2, kernel="rbf", groups={"ab": ["a", "b"]}).fit(X.fillna(0), Y)

@@ -56,7 +56,7 @@ from projse.cli.options import (
     WithXX,
     option,
 )
-from projse.cli.values import groups_of, how_many, split, values_make_sense
+from projse.cli.values import groups_of, how_many, split, values_make_sense, without_excluded
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -225,7 +225,7 @@ def select(
             "coef0": coef0,
             "gamma": "mean_distance" if gamma is None else gamma,
             "exhausted": exhausted.value,
-            "groups": groups_of(group),
+            "groups": without_excluded(groups_of(group), split(exclude))[0],
             "include": split(include),
             "target_type": "continuous",
             "significance": significance,

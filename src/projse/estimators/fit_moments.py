@@ -30,7 +30,7 @@ from projse.moments.whole_numbers import settle_targets
 from projse.parameters import plain_rank
 from projse.search.task import Outcome, Task
 from projse.sources.rows import Rows
-from projse.warn import warn_caller
+from projse.warn import many, warn_caller
 
 Array = NDArray[Any]
 
@@ -127,9 +127,9 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
         rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_references
         if outcome.lacks_products and not rank_may_grow:
             raise ProductsMissingError(
-                f"partial_fit made {len(outcome.selection.indices)} picks; for more, the products "
-                "of the candidates with each other are needed, and the rows so far were summed "
-                "without them. Begin with partial_fit instead of fit, sum Moments with "
+                f"partial_fit made {many(len(outcome.selection.indices), 'pick')}; for more, "
+                "the products of the candidates with each other are needed, and the rows so far "
+                "were summed without them. Begin with partial_fit instead of fit, sum Moments with "
                 "with_xx=True for fit_moments, or use exhausted='stop'."
             )
         self._keep_moments(total)
@@ -221,5 +221,7 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
                     "to look for more, given these, the moments would need the products of the "
                     "candidates (with_xx=True)"
                 )
-            of_wanted = f" of {wanted}" if asked else ""
-            warn_caller(f"Selected {len(selected)}{of_wanted} variables: {why}.", kind)
+            made = many(len(selected), "variable")
+            if asked:
+                made = f"{len(selected)} of {many(wanted or 0, 'variable')}"
+            warn_caller(f"Selected {made}: {why}.", kind)

@@ -303,8 +303,8 @@ class OpenSource:
                     how = " (exclude, -x)" * is_feature
                     gaps = f"{found[0]!r}, which has {found[1]} of them{how}"
                 why = (
-                    f", or missing='drop' leaves none of them, as each has a gap. Leave out {gaps}, "
-                    "or say missing='indicator' or 'mean' (--missing on the command line)"
+                    ", or missing='drop' leaves none of them, as each has a gap. Leave out "
+                    f"{gaps}, or say missing='indicator' or 'mean' (--missing on the command line)"
                 )
             raise SourceError(f"{_named(self.parts)}: there are no rows to sum{why}.")
         warn_dropped(total)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from projse.exceptions import ManyClassesWarning, UnreliableSelectionWarning
 from projse.sources.look_alikes import looks_like
 from projse.sources.own_labels import warn_own_labels
-from projse.warn import warn_caller
+from projse.warn import many, warn_caller
 
 Array = NDArray[Any]
 
@@ -148,8 +148,8 @@ def _are_labels(y: Any, column: Array, counted: Array, target_type: str, all_row
 def missing_labels(n: int, label: str = "y") -> str:
     """Say that class labels are missing."""
     return (
-        f"Input {label} contains NaN: {n} missing labels; fill them in, or leave those rows out "
-        "with missing='drop'."
+        f"Input {label} contains NaN: {many(n, 'missing label')}; fill them in, or leave those "
+        "rows out with missing='drop'."
     )
 
 
