@@ -103,7 +103,7 @@ class TableRows:
             keep = complete_rows(frame, y, sample_weight, covariates)
             if sample_weight is not None:
                 sample_weight = np.where(keep, np.asarray(sample_weight), 0)
-            _refuse_nothing(keep, {"X": frame, "y": y, "covariates": covariates})
+            refuse_nothing(keep, {"X": frame, "y": y, "covariates": covariates})
         weight = check_weight(sample_weight, n)
         if weight is not None:
             keep &= weight > 0
@@ -307,7 +307,11 @@ def bases_by_rows(
     )
 
 
-def _refuse_nothing(keep: NDArray[np.bool_], tables: dict[str, Any]) -> None:
+def refuse_nothing(
+    keep: NDArray[np.bool_],
+    tables: dict[str, Any],
+    remedy: str = ", or say missing='indicator' or 'mean'",
+) -> None:
     """Refuse to drop all rows; name the column with the most gaps."""
     if keep.any():
         return
@@ -322,5 +326,5 @@ def _refuse_nothing(keep: NDArray[np.bool_], tables: dict[str, Any]) -> None:
                 worst, most = f"column {frame.title(j)} of {label} has {n}", n
     raise ValueError(
         f"missing='drop' leaves none of {len(keep)} rows: every row has a gap ({worst}). Leave "
-        "that column out, or say missing='indicator' or 'mean'."
+        f"that column out{remedy}."
     )

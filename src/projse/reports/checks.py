@@ -13,6 +13,7 @@ from projse.moments.counts import counts_caveat
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
+from projse.reports.running import running_numbers
 from projse.reports.variables import dropped_variables, variable_of_column
 from projse.warn import many
 
@@ -84,8 +85,8 @@ def checks(
         _copies(selector, moments, names),
     ]
     identifiers = _identifiers(selector, moments, names)
-    if identifiers is not None:
-        found.append(identifiers)
+    running = _running(selector, moments, names)
+    found += [check for check in (identifiers, running) if check is not None]
     if len(selector.selected_):
         found = [
             *_order(selector, names),
@@ -265,6 +266,21 @@ def _identifiers(selector: Any, moments: Moments | None, names: Sequence[str]) -
         "quotes, or has levels that belong together, mend that first."
     )
     return _concerning("look", title, text, found, names)
+
+
+def _running(selector: Any, moments: Moments | None, names: Sequence[str]) -> Check | None:
+    """Name columns that number the rows; nothing where there are none."""
+    columns = () if moments is None else running_numbers(moments)
+    if not len(columns):
+        return None
+    assert moments is not None
+    found = variable_of_column(selector, moments)[columns]
+    text = (
+        f"{many(len(found), 'candidate')} of whole numbers that follow each other, one a row: the "
+        "number of the row, or an identifier. What it explains is the order of the rows, such as "
+        "time. If that is not of interest, leave it out."
+    )
+    return _concerning("look", "Running numbers", text, found, names)
 
 
 def _copies(selector: Any, moments: Moments | None, names: Sequence[str]) -> Check:
