@@ -191,3 +191,30 @@ def test_columns_in_the_path_are_no_text_of_the_file(seed: int, tmp_path: Path) 
     fields = {field.name: field for field in part.fields() or ()}
     assert fields["code"].from_text
     assert not fields["site"].from_text
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "told"),
+    [
+        ("", "1,2,3", "row 402 (the header is row 1) has 3 fields instead of 4: '1,2,3'. Repair"),
+        ("", "1,2,3,4,5", "row 402 (the header is row 1) has 5 fields instead of 4"),
+        ("Numbers of 2024\n", "", "row 2 (the header is row 1) has 4 fields instead of 1"),
+        ("# made today\n", "", "remove what stands before the header"),
+    ],
+)
+def test_a_line_of_another_length_is_told_with_its_row(
+    seed: int, tmp_path: Path, before: str, line: str, told: str
+) -> None:
+    path = tmp_path / "t.csv"
+    text = numbers(seed).rename(columns={"b, cm": "b"}).to_csv(index=False)
+    path.write_text(before + text + line)
+    with pytest.raises(SourceError) as error:
+        moments_from(path, targets="y")
+    assert told in str(error.value)
+
+
+def test_what_pandas_shows_for_a_gap_is_one(seed: int, tmp_path: Path) -> None:
+    frame = numbers(seed).assign(day="2024-01-31")
+    frame = with_value(with_value(frame, "a", "<NA>", 7), "day", "NaT", 9)
+    path = written(frame, tmp_path / "t.csv")
+    assert moments_from(path, targets="y", missing="drop").n_samples == N_ROWS - 2

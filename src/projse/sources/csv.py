@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from projse.exceptions import SourceError
 from projse.sources import files as _files
-from projse.sources.bad_value import BadValue
+from projse.sources.bad_value import BadValue, RaggedLine
 from projse.sources.columns import Columns, Field
 from projse.sources.file_part import FilePart
 from projse.sources.parts import Reading, import_arrow
@@ -27,6 +27,21 @@ NOT_UTF8 = "strings that are not UTF-8: iconv -f latin1 -t utf8 makes them so"
 
 FRACTION = r"[+-]?\d+%s\d+(e[+-]?\d+)?"
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+
+
+PANDAS_GAPS = ("<NA>", "NaT")
+"""What pandas shows for a gap, beside what Arrow takes for one."""
+
+EXCEL_LINE = re.compile(r'\ufeff?"?sep=(.)"?\s*')
+"""A first line by which Excel is told what separates columns."""
+
+
+class Dialect(NamedTuple):
+    """What separates columns and fractions, and how many lines stand before the header."""
+
+    delimiter: str
+    fraction: str
+    n_skipped: int = 0
 
 
 class CsvPart(FilePart):
@@ -47,21 +62,22 @@ class CsvPart(FilePart):
         import pyarrow.csv as csv
 
         return {
-            "read_options": csv.ReadOptions(block_size=BLOCK_BYTES),
-            "parse_options": csv.ParseOptions(delimiter=self._dialect[0]),
+            "read_options": csv.ReadOptions(
+                block_size=BLOCK_BYTES, skip_rows=self._dialect.n_skipped
+            ),
+            "parse_options": csv.ParseOptions(delimiter=self._dialect.delimiter),
         }
 
     def _conversion(self, **options: Any) -> Any:
         import pyarrow.csv as csv
 
-        if self.na_values:
-            # Where a blank follows each comma, it is part of the text; not so in numbers.
-            marks = [*self.na_values, *(f" {mark}" for mark in self.na_values)]
-            options["null_values"] = [*csv.ConvertOptions().null_values, *marks]
-        return csv.ConvertOptions(decimal_point=self._dialect[1], **options)
+        # Where a blank follows each comma, it is part of the text; not so in numbers.
+        marks = [*self.na_values, *(f" {mark}" for mark in self.na_values)]
+        options["null_values"] = [*csv.ConvertOptions().null_values, *PANDAS_GAPS, *marks]
+        return csv.ConvertOptions(decimal_point=self._dialect.fraction, **options)
 
     @cached_property
-    def _dialect(self) -> tuple[str, str]:
+    def _dialect(self) -> Dialect:
         """What separates columns, and what fractions: as the first lines of the file have it."""
         return dialect_of(self._head, _files.delimiter(self.file.path))
 
@@ -144,26 +160,33 @@ class CsvPart(FilePart):
         return reader.schema, batches()
 
     def _said(self, error: Exception) -> str:
-        """Name the column and the row of a value that is not of the type of its column."""
-        what = BadValue.of(error)
-        if what is None:
-            return super()._said(error)
-        name, (types, columns) = self._schema.names[what.column], self._asked
-        row = what.row or self._row_of(name, types)
-        return f"{self.label}: {what.told(name, row, columns)}"
+        """Name the row, and the column, that Arrow cannot read."""
+        types, columns = self._asked
+        if (value := BadValue.of(error)) is not None:
+            name = self._schema.names[value.column]
+            kind = types.get(name, self._schema.field(name).type)
+            again = BadValue.of(
+                self._counting_rows(include_columns=[name], column_types={name: kind})
+            )
+            row = None if again is None else again.row
+            return f"{self.label}: {value.told(name, self._behind(row), columns)}"
+        if (line := RaggedLine.of(error)) is not None:
+            same = RaggedLine.of(self._counting_rows())
+            return f"{self.label}: {line.told(self._behind(None if same is None else same.row))}"
+        return super()._said(error)
 
-    def _row_of(self, name: str, types: dict[str, Any]) -> int | None:
-        """Find the row of the first value that is not of the type of its column."""
+    def _behind(self, row: int | None) -> int | None:
+        """Count rows from the header on."""
+        return None if row is None else row - self._dialect.n_skipped
+
+    def _counting_rows(self, **conversion: Any) -> Exception | None:
+        """Read the file again in one thread, for only then Arrow counts rows; return the error."""
         import pyarrow as pa
         import pyarrow.csv as csv
 
-        convert = self._conversion(
-            include_columns=[name],
-            column_types={name: types.get(name, self._schema.field(name).type)},
-            strings_can_be_null=True,
-        )
+        convert = self._conversion(strings_can_be_null=True, **conversion)
         options = self._options()
-        options["read_options"].use_threads = False  # else rows are not counted
+        options["read_options"].use_threads = False
         try:
             with (
                 open(self.file.path, "rb") as file,
@@ -172,22 +195,25 @@ class CsvPart(FilePart):
                 for _ in reader:
                     pass
         except (pa.ArrowException, OSError) as error:
-            again = BadValue.of(error)
-            return None if again is None else again.row
+            return error
         return None
 
 
-def dialect_of(head: bytes, usual: str) -> tuple[str, str]:
+def dialect_of(head: bytes, usual: str) -> Dialect:
     """Tell what separates columns and fractions by the beginning of a file.
 
     Columns: what cuts all lines into as many fields as the header, and into the most of them; the
-    usual where nothing does. Fractions: a comma where numbers have one, and none has a point.
+    usual where nothing does, and what the first line says where it is Excel's "sep=;". Fractions: a
+    comma where numbers have one, and none has a point.
     """
     lines = head.decode("utf-8", errors="replace").splitlines(keepends=True)
     if len(head) == HEAD_BYTES:
         lines = lines[:-1]  # which may be cut off
-    found, most = usual, 1
-    for delimiter in dict.fromkeys((usual, ",", ";", "\t", "|")):
+    announced = EXCEL_LINE.fullmatch(lines[0]) if lines else None
+    lines = lines if announced is None else lines[1:]
+    found, most = usual if announced is None else announced[1], 1
+    candidates = (usual, ",", ";", "\t", "|") if announced is None else (announced[1],)
+    for delimiter in dict.fromkeys(candidates):
         widths = {len(record) for record in _records(lines, delimiter)}
         if len(widths) == 1 and max(widths) > most:
             found, most = delimiter, max(widths)
@@ -196,7 +222,8 @@ def dialect_of(head: bytes, usual: str) -> tuple[str, str]:
     with_comma = [field for field in fields if comma.fullmatch(field)]
     if found == ",":  # where fractions are in quotes, and may as well be thousands
         with_comma = [field for field in with_comma if not THOUSANDS.fullmatch(field)]
-    return found, "," if with_comma and not any(map(point.fullmatch, fields)) else "."
+    fraction = "," if with_comma and not any(map(point.fullmatch, fields)) else "."
+    return Dialect(found, fraction, 0 if announced is None else 1)
 
 
 def _records(lines: list[str], delimiter: str) -> list[list[str]]:
