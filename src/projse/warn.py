@@ -1,4 +1,4 @@
-"""Warnings that point at the user's own line."""
+"""Warnings that point at the user's own line, and words for them."""
 
 from __future__ import annotations
 
@@ -12,3 +12,10 @@ def warn_caller(message: str, category: type[Warning]) -> None:
     while frame and frame.f_globals.get("__name__", "").split(".")[0] in ("projse", "sklearn"):
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level + 1)
+
+
+def many(n: int, noun: str) -> str:
+    """Return a number of things in words: 1 row, 2 rows, 2 classes."""
+    if n == 1:
+        return f"1 {noun}"
+    return f"{n:,} {noun}{'es' if noun.endswith('s') else 's'}"

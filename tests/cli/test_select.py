@@ -420,3 +420,33 @@ def test_values_that_never_make_sense_are_bad_usage(command, folder, option):
     assert done.returncode == 2
     assert "Invalid value" in done.stderr
     assert option[-1].lstrip("-") in done.stderr or "greater than" in done.stderr
+
+
+def test_the_name_of_a_group_is_left_out_as_a_whole(command, failure, folder, tmp_path):
+    asked = ("-t", "y_*", "-k", "4", "--csv", "-", "-q")
+    want = command("select", folder, *asked, "-x", "x_0,x_1", "-g", "B=x_2,x_3").stdout
+    groups = ("-g", "A=x_0,x_1", "-g", "B=x_[23]")
+    assert command("select", folder, *asked, *groups, "-x", "A").stdout == want
+    out = tmp_path / "all.moments"
+    assert command("moments", "build", folder, "-t", "y_*", "-o", out).returncode == 0
+    left = command("select", out, *asked[2:], *groups, "-x", "A").stdout
+    assert [line.split(",")[1] for line in left.splitlines()] == [
+        line.split(",")[1] for line in want.splitlines()
+    ]
+    alone = command("select", folder, *asked, "-g", "A=x_0,x_1", "-x", "A").stdout
+    assert alone == command("select", folder, *asked, "-x", "x_0,x_1").stdout
+    assert "'C' (exclude)" in failure("select", folder, *asked, *groups, "-x", "C")
+
+
+def test_one_of_a_thing_is_not_called_several(command, folder):
+    done = command("select", folder, "-t", "y_0", "-f", "x_0", "-k", "1")
+    assert "1 candidate, 1 reference (rank 1)" in done.stdout
+    assert "1 candidate in 1 variable," in command(
+        "select", folder, "-t", "y_0", "-f", "x_0", "-k", "1", "-g", "A=x_0"
+    ).stdout.replace("\n", " ")
+
+
+def test_stability_of_all_variables_names_the_option(failure, folder):
+    told = failure("select", folder, "-t", "y_*", "-k", "8", "--stability", "5")
+    assert "select fewer" in told
+    assert "-k on the command line" in told

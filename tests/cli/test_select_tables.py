@@ -204,3 +204,37 @@ def test_codes_among_covariates_can_be_declared_categories(seed, command, tmp_pa
     assert picks(done)[0] == "c"
     assert picks(command(*asked))[0] == "a"  # as numbers, they leave the shift
     assert command(*asked, "--categorical", "nothing").returncode != 0
+
+
+def test_marks_of_gaps_are_named_by_an_option(seed, command, failure, tmp_path):
+    frame = patients(seed, gaps=False)
+    path, state = tmp_path / "patients.csv", tmp_path / "state"
+    marked = frame.astype({"age": object})
+    marked.loc[::9, "age"] = "?"
+    marked.loc[1::9, "age"] = "n/d"
+    marked.to_csv(path, index=False)
+    features = list(frame.columns[:7])
+    frame["age"] = frame["age"].mask(marked["age"].isin(["?", "n/d"]))
+    want = ProjSe(4, missing="indicator").fit(frame[features], frame[TARGETS])
+    select = ("select", path, "-t", "y_*", "-k", "4", "--missing", "indicator")
+    for options in (("--na", "?,n/d", "--state", state), ("--na", "?", "--na", "n/d")):
+        done = command(*select, *options)
+        assert picks(done) == [features[j] for j in want.selected_], done.stderr
+    assert "na_values" in failure(*select, "--state", state)
+    out = tmp_path / "all.moments"
+    built = command(
+        "moments", "build", *select[1:4], "--missing", "drop", "--na", "?,n/d", "-o", out
+    )
+    assert f"moments of {frame['age'].notna().sum()} rows" in built.stdout
+    assert "settled" in failure("select", out, "-k", "4", "--na", "?")
+
+
+def test_numbers_beside_a_mark_name_the_option(seed, command, tmp_path):
+    frame = patients(seed, gaps=False).astype({"age": object})
+    frame.loc[::9, "age"] = "?"
+    frame.to_csv(tmp_path / "patients.csv", index=False)
+    done = command("select", tmp_path / "patients.csv", "-t", "y_*", "-k", "4")
+    assert "'age'" in done.stderr
+    assert "beside '?', which marks no gap unless na_values (--na) says so" in " ".join(
+        done.stderr.split()
+    )

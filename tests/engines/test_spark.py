@@ -326,7 +326,7 @@ def test_bad_covariates_are_named(seed, spark, monkeypatch):
     df.loc[150, "label"] = None
     sdf = cut(spark, df)
     columns = {"features": NAMES, "targets": TARGETS}
-    with pytest.raises(PartitionError, match=r"Partition 1.*covariates\['label=one'\].*1 rows"):
+    with pytest.raises(PartitionError, match=r"Partition 1.*covariates\['label=one'\].*1 row;"):
         ProjSe(3).fit_spark(sdf, covariates=["label"], **columns)
     for names, words in (([], "names no columns"), (["nope"], "covariates: there is no column")):
         with pytest.raises(ValueError, match=words):
@@ -465,7 +465,7 @@ def test_a_null_is_named_with_partition_and_column(seed, spark):
     for columns, message in [
         ({"features": NAMES, "targets": "y0"}, r"X .* column 'v4' \(1 NaN\)"),
         ({"features": good, "targets": TARGETS}, r"y .* column 'y1' \(1 NaN\)"),
-        ({"features": good, "class_target": "label"}, r"1 missing labels.*'label'"),
+        ({"features": good, "class_target": "label"}, r"1 missing label\b.*'label'"),
         ({"features": good, "targets": "y0", "weight": "w"}, r"sample_weight .* column 'w'"),
     ]:
         with pytest.raises(PartitionError, match=rf"^Partition 1: .*{message}") as caught:
@@ -482,7 +482,7 @@ def test_bad_vectors_are_named(seed, spark):
 
     schema = StructType([StructField("x", VectorUDT()), StructField("y", DoubleType())])
     for bad, message in [
-        (None, "column 'x' of X is null in 1 rows, first in row 2"),
+        (None, "column 'x' of X is null in 1 row, first in row 2"),
         (Vectors.dense([1.0]), r"column 'x' of X holds vectors of 3 and of 1 entries \(row 2"),
         (Vectors.sparse(4, [0], [1.0]), "vectors of 3 and of 4 entries"),
         (Vectors.dense([1.0, float("nan"), 0.0]), r"column 1 \(1 NaN\)"),

@@ -176,7 +176,7 @@ def test_covariates_name_their_column():
     X, _ = planted(0)
     table = pd.DataFrame({"site": ["a", "b"] * 100, "age": spoilt(X[:, 0], 3, 4)})
     refuse_fit("covariates['age']", "2 rows", covariates=table)
-    refuse_fit("covariates[:, 1]", "1 rows", covariates=spoilt(X[:, :2], (3, 1)))
+    refuse_fit("covariates[:, 1]", "1 row;", covariates=spoilt(X[:, :2], (3, 1)))
     refuse_fit(
         "covariates['site']",
         "1 missing",

@@ -78,7 +78,7 @@ def test_whole_numbers_with_gaps_are_numbers_if_said_so(seed: int, tmp_path: Pat
     options = {"missing": "mean", "target_type": "continuous"}
     want = ProjSe(2, **options).fit(frame.drop(columns="y"), frame["y"])
     assert_same(ProjSe(2, **options).fit_source(path, targets="y"), want)
-    with pytest.raises(ValueError, match=r"1 missing labels.*target_type='continuous'"):
+    with pytest.raises(ValueError, match=r"1 missing label\b.*target_type='continuous'"):
         ProjSe(2, missing="mean").fit_source(path, targets="y")
 
 

@@ -307,7 +307,8 @@ def test_tags_tell_what_is_taken() -> None:
     assert not get_tags(ProjSe()).input_tags.allow_nan
     assert get_tags(ProjSe(missing="mean")).input_tags.allow_nan
     assert get_tags(ProjSe()).input_tags.string
-    assert not get_tags(ProjSe(kernel="rbf", missing="mean")).input_tags.allow_nan
+    assert get_tags(ProjSe(kernel="rbf", missing="mean")).input_tags.allow_nan
+    assert not get_tags(ProjSe(kernel="rbf", missing="indicator")).input_tags.allow_nan
 
 
 def test_bad_columns_of_a_table_have_an_outcome_that_is_said(seed: int) -> None:

@@ -329,7 +329,7 @@ def test_a_csv_column_that_turns_from_int_to_text_half_way_is_named(tmp_path):
     write("many,1,2")
     with pytest.raises(SourceError) as caught:
         moments_from(path, targets="y", target_type="continuous")
-    for word in ("a.csv", "many", "Repair the line"):
+    for word in ("a.csv", "'a'", "many", "row 1200002", "repair the line"):
         assert word in str(caught.value)
     write("0.5,1,2")  # and a whole number may turn into a fraction
     moments = moments_from(path, targets="y", target_type="continuous")

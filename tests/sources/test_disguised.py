@@ -24,12 +24,16 @@ STRANGE = {
     "dashes": (["-" if k % 10 == 0 else f"{k}.25" for k in range(N)], "beside '-'"),
     "days": (list(DAYS.strftime("%d.%m.%Y")), "dates ('"),
     "american days": (list(DAYS.strftime("%m/%d/%Y")), "dates ('"),
+    "months by name": (list(DAYS.strftime("%d %b %Y")), "dates ('"),
+    "months first": (list(DAYS.strftime("%B %d, %Y")), "dates ('"),
+    "some days": (["-", *DAYS.strftime("%d-%b-%y")][:N], "beside '-'"),
 }
 PLAIN = {
     "codes": [f"{k:05}" for k in range(N)],
     "names": [f"person {k}" for k in range(N)],
     "three letters": [f"row {k}" for k in range(N)],
     "few": [("1,5", "2,5")[k % 2] for k in range(N)],
+    "streets": [f"{k} March Street {k}" for k in range(N)],
     "yes": [("yes", "no")[k % 2] for k in range(N)],
 }
 
@@ -65,6 +69,7 @@ def labels(values: list[str], how: str, tmp_path: Path, **options: Any) -> None:
     selector = ProjSe(1, **options)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "All first scores are equal")
+        warnings.filterwarnings("ignore", ".*has a label of its own")
         if how == "files":
             frame.to_parquet(tmp_path / "rows.parquet")
             selector.fit_source(tmp_path / "rows.parquet", targets="y")

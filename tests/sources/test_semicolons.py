@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from projse import ProjSe
+from projse.exceptions import SourceError
 from projse.sources.csv import HEAD_BYTES, dialect_of
 
 
@@ -59,9 +60,28 @@ def test_decimal_commas_are_seen_in_the_first_rows(
     ],
 )
 def test_the_first_lines_tell_the_dialect(text: str, dialect: tuple[str, str]) -> None:
-    assert dialect_of(text.encode(), ",") == dialect
+    assert dialect_of(text.encode(), ",")[:2] == dialect
 
 
 def test_a_long_file_is_judged_by_whole_lines() -> None:
     head = ("a;b\n" + "1,25;2,5\n" * HEAD_BYTES).encode()[:HEAD_BYTES]
-    assert dialect_of(head, ",") == (";", ",")
+    assert dialect_of(head, ",") == (";", ",", 0)
+
+
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"', "\ufeffsep=;"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_first_line_for_excel_is_no_header(
+    seed: int, tmp_path: Path, first: str, end: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(50, 3)), columns=["a", "b", "y"])
+    path = tmp_path / "t.csv"
+    text = frame.to_csv(sep=";", decimal=",", index=False, lineterminator=end)
+    path.write_bytes((first + end + text).encode())
+    found = ProjSe(2).fit_source(path, targets="y")
+    want = ProjSe(2).fit(frame[["a", "b"]], frame["y"])
+    assert found.feature_names_in_.tolist() == ["a", "b"]
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=1e-9)
+    path.write_bytes((first + end + text + "1;2" + end).encode())
+    with pytest.raises(SourceError, match=r"row 52 \(the header is row 1\) has 2 fields"):
+        ProjSe(2).fit_source(path, targets="y")

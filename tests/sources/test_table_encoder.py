@@ -286,7 +286,7 @@ def test_gaps_are_refused_with_the_words_that_help(seed: int) -> None:
         (pd.Series([[1], [2, 3]], dtype=object), r"'c' of X holds \[1\] \(list\)"),
         (pd.Series([b"a", b"b"], dtype=object), r"'c' of X holds b'a' \(bytes\)"),
         (pd.Series([1j, 2j]), "Complex data not supported: column 'c' of X holds complex128"),
-        (pd.Series([1.0, np.inf]), r"'c' of X.*infinity in 1 rows"),
+        (pd.Series([1.0, np.inf]), r"'c' of X.*infinity in 1 row"),
         (pl.Series([[1], [2]]), "'c' of X holds List"),
     ],
 )

@@ -37,6 +37,7 @@ from projse.cli.options import (
     Group,
     Jobs,
     Kernel,
+    Markers,
     Missing,
     NumericOnly,
     OneView,
@@ -55,7 +56,7 @@ from projse.cli.options import (
     WithXX,
     option,
 )
-from projse.cli.values import groups_of, how_many, split, values_make_sense
+from projse.cli.values import groups_of, how_many, split, values_make_sense, without_excluded
 
 app = typer.Typer(
     cls=SafeGroup,
@@ -170,6 +171,7 @@ def select(
     with_xx: WithXX = None,
     missing: Gaps = Missing.refuse,
     drop_missing: DropMissing = False,
+    na: Markers = None,
     basis: Curves = Basis.linear,
     categorical: Categorical = None,
     numeric_only: NumericOnly = False,
@@ -223,7 +225,7 @@ def select(
             "coef0": coef0,
             "gamma": "mean_distance" if gamma is None else gamma,
             "exhausted": exhausted.value,
-            "groups": groups_of(group),
+            "groups": without_excluded(groups_of(group), split(exclude))[0],
             "include": split(include),
             "target_type": "continuous",
             "significance": significance,
@@ -277,6 +279,7 @@ def build(
     with_xx: WithXX = None,
     missing: Gaps = Missing.refuse,
     drop_missing: DropMissing = False,
+    na: Markers = None,
     basis: Curves = Basis.linear,
     categorical: Categorical = None,
     numeric_only: NumericOnly = False,

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from projse.cli.options import Basis, Format, StateBy
-from projse.cli.values import how_many, missing_word, split
+from projse.cli.values import groups_of, how_many, missing_word, split, without_excluded
 
 if TYPE_CHECKING:
     from projse.cli.read import Reading
@@ -41,10 +41,11 @@ def reading_of(context: typer.Context) -> "Reading":
     label, file_format = given["class_target"], given["file_format"]
     if sum([bool(given["targets"]), label is not None, given["one_view"]]) > 1:
         raise typer.BadParameter("Choose one of --targets, --class and --one-view.")
+    _, exclude = without_excluded(groups_of(given.get("group")), split(given["exclude"]))
     source = SourceOptions(
         targets=split(given["targets"]),
         features=split(given["features"]),
-        exclude=split(given["exclude"]),
+        exclude=exclude,
         weight=given["weight"],
         class_target=label,
         covariates=split(given["covariates"]),
@@ -56,5 +57,6 @@ def reading_of(context: typer.Context) -> "Reading":
         state_by=StateBy(given["state_by"]).value,
         categorical_features=split(given["categorical"]) or "from_dtype",
         basis=Basis(given["basis"]).value,
+        na_values=split(given["na"]),
     )
     return Reading(list(given["data"]), source, quiet=given["quiet"])

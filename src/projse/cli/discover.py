@@ -10,6 +10,7 @@ from projse.cli.text import json_text, shown
 from projse.cli.write import Destinations, is_terminal, write_text
 from projse.estimators.knockoffs import KnockoffProjSe
 from projse.estimators.projse import ProjSe
+from projse.warn import many
 
 KEYS = ("rank", "name", "index", "group", "e_value", "statistic", "frequency")
 
@@ -138,4 +139,4 @@ def _print(found: KnockoffProjSe, summary: str) -> None:
             f"{found.agreement_:.0%} of what either finds. Stability of a single draw: "
             f"{decimal(found.stability_)}.",
         )
-    print_prose(console, f"{summary}: {n_candidates(found.moments_)} candidates.")
+    print_prose(console, f"{summary}: {many(n_candidates(found.moments_), 'candidate')}.")

@@ -11,6 +11,7 @@ from projse.cli.text import json_text
 from projse.cli.write import STDOUT, place_to_write, write_text
 from projse.moments.stream import moments_from
 from projse.moments.sums import Moments
+from projse.warn import many
 
 
 def build(reading: Reading, output: Path, jobs: int | None) -> None:
@@ -100,17 +101,17 @@ def as_dict(moments: Moments) -> dict[str, Any]:
 
 def describe(moments: Moments) -> str:
     """Say in a few words what moments hold."""
-    rows, candidates = f"{moments.n_samples:,} rows", f"{moments.n_x} candidates"
+    rows, candidates = many(moments.n_samples, "row"), many(moments.n_x, "candidate")
     return f"moments of {rows}, {candidates}, {references_of(moments)}"
 
 
 def references_of(moments: Moments) -> str:
     """Say in a few words what is explained, and given what."""
-    what = "one view" if moments.one_view else f"{moments.n_references} references"
+    what = "one view" if moments.one_view else many(moments.n_references, "reference")
     if moments.classes is not None:
-        what = f"{moments.n_references} classes"
+        what = many(moments.n_references, "class")
     n = moments.n_covariates
-    return what + (f" given {n} covariate{'s' if n > 1 else ''}" if n else "")
+    return what + (f" given {many(n, 'covariate')}" if n else "")
 
 
 def _candidates(moments: Moments) -> str:

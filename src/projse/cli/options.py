@@ -251,6 +251,15 @@ Gaps = Annotated[
         "column; or fill in the mean.",
     ),
 ]
+Markers = Annotated[
+    list[str] | None,
+    option(
+        "--na",
+        metavar="MARKERS",
+        help="What stands for a missing value in CSV files beside NA, NaN, null and nothing: '?' "
+        "or '?,-,missing'. May be repeated.",
+    ),
+]
 Curves = Annotated[
     Basis,
     option("--basis", help="Numbers as they are, or as small splines, which find curved effects."),

@@ -14,6 +14,7 @@ from projse.moments.options import SourceOptions
 from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
 from projse.sources.files import find_files, fingerprint, identity, would_find
+from projse.warn import many
 
 ENCODING = ("categorical_features", "basis")
 
@@ -88,23 +89,23 @@ class Reading:
             return "nothing is kept; --state DIR keeps the sums of each file as it is done."
         done = "what was done before is kept"
         if self.last is not None:
-            done = f"{self.last.n_parts:,} of {_count(self.last.n_parts_total, 'file')} done, kept"
+            done = f"{self.last.n_parts:,} of {many(self.last.n_parts_total, 'file')} done, kept"
         return f"{done} in {self.source.state}; run the same command again to go on."
 
     def summary(self, moments: Moments) -> str:
         """Say in one line what was read."""
-        rows = f"{moments.n_samples:,} rows"
+        rows = many(moments.n_samples, "row")
         if self.last is None:
-            return f"From moments of {rows} in {_count(len(self.data), 'file')}"
-        kept = f"{_count(self.last.n_kept, 'file')} kept from before, {rows} in all"
+            return f"From moments of {rows} in {many(len(self.data), 'file')}"
+        kept = f"{many(self.last.n_kept, 'file')} kept from before, {rows} in all"
         again = ""
         if self.n_passes > 1:
             again = f"; all read {_times(self.n_passes - 1)} more for products of the picks"
         if self.last.n_kept == self.last.n_parts_total:
             return f"Nothing new to read; {kept}{again}"
-        text = f"Read {_count(self.last.n_rows, 'row')}"
+        text = f"Read {many(self.last.n_rows, 'row')}"
         if self.last.n_parts_total > 1 or self.last.n_kept:
-            text += f" from {_count(self.last.n_parts_total - self.last.n_kept, 'file')}"
+            text += f" from {many(self.last.n_parts_total - self.last.n_kept, 'file')}"
         n_read = self.last.n_rows + (self.n_passes - 1) * moments.n_samples
         text += f" in {self.seconds:.2f} s ({n_read / max(self.seconds, 1e-9):,.0f} rows/s)"
         if self.last.n_kept:
@@ -161,10 +162,6 @@ def _is_moments(path: str) -> bool:
 
 def _times(n: int) -> str:
     return "once" if n == 1 else f"{n} times"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
 
 
 @contextmanager

@@ -55,7 +55,12 @@ def rows_in_memory(reading: Reading, what: str) -> HeldRows:
     if source.weight is not None:
         raise ValueError(f"{what} shuffles rows that count alike; leave out --weight.")
     request = source.request("continuous")
-    parts = open_source(reading.data, format=source.format, target_type="continuous")
+    parts = open_source(
+        reading.data,
+        format=source.format,
+        target_type="continuous",
+        na_values=request.na_values,
+    )
     fields = fields_of(parts)
     if fields is None:
         raise ValueError(f"{what} needs targets by name, and {parts[0].label} has no names.")

@@ -36,6 +36,7 @@ from projse.moments.sums import Moments
 from projse.reports.gather import gather
 from projse.reports.page import page
 from projse.sources.groups import resolve_groups
+from projse.warn import many
 
 
 def select(
@@ -250,9 +251,9 @@ def _print(found: Found, summary: str) -> None:
     for line in [*([caveat] if caveat else []), *found.prose]:
         print_prose(console, line)
     references = references_of(moments)
-    candidates = f"{n_candidates(moments)} candidates"
+    candidates = many(n_candidates(moments), "candidate")
     if hasattr(selector, "variables_"):
-        candidates += f" in {selector.variables_.n} variables"
+        candidates += f" in {many(selector.variables_.n, 'variable')}"
     print_prose(
         console,
         f"{summary}: {candidates}, {references} (rank {selector.reference_rank_}).",
@@ -264,7 +265,7 @@ def excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
     asked = reading.source
     columns = (asked.targets, asked.features, asked.weight, asked.class_target, asked.covariates)
     encoded = asked.missing != "refuse" or asked.basis != "linear"
-    encoded = encoded or asked.categorical_features != "from_dtype"
+    encoded = encoded or asked.categorical_features != "from_dtype" or bool(asked.na_values)
     if any(columns) or asked.state is not None or encoded:
         raise ValueError(
             "These are moments: their targets, features, covariates, weights and encoding are "

@@ -17,6 +17,7 @@ from projse.estimators.stability import StabilityProjSe
 from projse.metrics.stability import FEW_RESAMPLES
 from projse.moments.stream_blocks import BlockedSource, runs
 from projse.moments.sums import Moments
+from projse.warn import many
 
 
 @dataclass(frozen=True)
@@ -216,7 +217,7 @@ def _cv_dict(cv: ProjSeCV, unit: str) -> dict[str, Any]:
 
 
 def _cv_prose(cv: ProjSeCV, unit: str) -> str:
-    n = "1 variable" if cv.n_features_ == 1 else f"{cv.n_features_} variables"
+    n = many(cv.n_features_, "variable")
     dealt = "whole files" if unit == "files" else "rows dealt at random"
     chosen = ", ".join(f"{name}={value}" for name, value in cv.best_params_.items())
     text = f"Cross-validation with {cv.n_splits_} folds of {dealt} chose {n}"

@@ -67,6 +67,17 @@ def groups_of(values: list[str] | None) -> dict[str, list[str]] | None:
     return groups
 
 
+def without_excluded(
+    groups: dict[str, list[str]] | None, exclude: list[str] | None
+) -> tuple[dict[str, list[str]] | None, list[str] | None]:
+    """Let the name of a group in --exclude mean its columns: they are not even read."""
+    if not groups or not exclude:
+        return groups, exclude
+    kept = {name: columns for name, columns in groups.items() if name not in exclude}
+    columns = [column for name in exclude for column in groups.get(name, [name])]
+    return kept or None, columns
+
+
 def how_many(text: str | None) -> int | float | str | None:
     """Read -k: a number, a share, or auto."""
     if text is None or text == "auto":

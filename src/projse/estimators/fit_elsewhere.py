@@ -11,6 +11,7 @@ from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress
 from projse.kernels.range_finder import Sketch, find_range
+from projse.moments.dropped import warn_own_targets
 from projse.moments.own_products import ON_CLUSTER
 from projse.moments.partitions import (
     cross_elsewhere,
@@ -87,7 +88,9 @@ class FitElsewhereMixin(FitMomentsMixin):
                     f"Found only {moments.n_samples} sample(s) of non-zero weight; a selection "
                     "needs at least 2."
                 )
-            if getattr(rows, "class_target", None) is None and sketch is None:
+            name = getattr(rows, "class_target", None)
+            warn_own_targets(moments, name, auto=name is None and self.target_type == "auto")
+            if name is None and sketch is None:
                 # Else the user has said so.
                 moments = settle_targets(moments, self.target_type, getattr(rows, "Y", None))
             progress.phase("picks")

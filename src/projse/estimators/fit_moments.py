@@ -14,6 +14,7 @@ from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.results import ResultsMixin
 from projse.estimators.selector import RowSelector
+from projse.estimators.settled import settled_parameters
 from projse.exceptions import (
     ProductsMissingError,
     ProductsMissingWarning,
@@ -30,7 +31,7 @@ from projse.parameters import plain_rank
 from projse.search.outcome import Outcome
 from projse.search.task import Task
 from projse.sources.rows import Rows
-from projse.warn import warn_caller
+from projse.warn import many, warn_caller
 
 Array = NDArray[Any]
 
@@ -127,9 +128,9 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
         rank_may_grow = total.n_samples - 1 <= outcome.selection.reference_rank < total.n_references
         if outcome.lacks_products and not rank_may_grow:
             raise ProductsMissingError(
-                f"partial_fit made {len(outcome.selection.indices)} picks; for more, the products "
-                "of the candidates with each other are needed, and the rows so far were summed "
-                "without them. Begin with partial_fit instead of fit, sum Moments with "
+                f"partial_fit made {many(len(outcome.selection.indices), 'pick')}; for more, "
+                "the products of the candidates with each other are needed, and the rows so far "
+                "were summed without them. Begin with partial_fit instead of fit, sum Moments with "
                 "with_xx=True for fit_moments, or use exhausted='stop'."
             )
         self._keep_moments(total)
@@ -182,6 +183,7 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
     def _keep_moments(self, moments: Moments | None) -> None:
         if moments is not None:
             self.moments_ = copy(moments)  # which the caller may go on updating
+            self._settled = settled_parameters(self)
         elif hasattr(self, "moments_"):
             del self.moments_
 
@@ -220,5 +222,7 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
                     "to look for more, given these, the moments would need the products of the "
                     "candidates (with_xx=True)"
                 )
-            of_wanted = f" of {wanted}" if asked else ""
-            warn_caller(f"Selected {len(selected)}{of_wanted} variables: {why}.", kind)
+            made = many(len(selected), "variable")
+            if asked:
+                made = f"{len(selected)} of {many(wanted or 0, 'variable')}"
+            warn_caller(f"Selected {made}: {why}.", kind)

@@ -16,6 +16,7 @@ from projse.moments.stream import OpenSource
 from projse.moments.stream_run import Report, SourceProgress
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_targets
+from projse.search.filled import are_filled
 from projse.search.task import Task
 
 
@@ -43,6 +44,7 @@ class FitSourceMixin(FitMomentsMixin):
         format: str | None = None,
         state: Any = None,
         state_by: str = "time",
+        na_values: Any = None,
         progress: Report | None = None,
     ) -> Self:
         """Select from the columns of files, streams or batches, with bounded memory.
@@ -82,6 +84,9 @@ class FitSourceMixin(FitMomentsMixin):
             be new, empty, or a state.
         state_by : {"time", "content"}, default="time"
             Whether a file has changed is told by its size and time, or by its content.
+        na_values : str or sequence of str, default=None
+            What stands for a gap in CSV files ("?", "-", "missing"), beside what does in any case:
+            nothing, NA, N/A, NaN, null and their like. A state keeps it.
         progress : callable, default=None
             Called as each pass goes on; see :func:`projse.moments_from`. ``n_passes`` tells them
             apart.
@@ -94,7 +99,7 @@ class FitSourceMixin(FitMomentsMixin):
         self._refuse_need_of_rows(once=False)
         missing = self.missing if missing is None else missing
         columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
-        encoding = (covariates, self.categorical_features, self.basis)
+        encoding = (covariates, self.categorical_features, self.basis, na_values)
         options = SourceOptions(*columns, with_xx, format, state, state_by, *encoding)
         fit_progress = FitProgress(self, max_phases=None)
         report = _both(progress, fit_progress)
@@ -141,6 +146,8 @@ class FitSourceMixin(FitMomentsMixin):
             return task.products.are_summed_after(first, price)
         names = first.x_variables.names
         task = Task.of(self, len(names), names, first.one_view)
+        if not task.spec.is_linear and are_filled(first.encoding, first.x_variables):
+            return True  # what fills the gaps is a combination of columns
         task = task.of_columns(first.x_variables, {})
         # Levels and gaps to come make variables of several columns of those that are one now.
         return replace(task.products, grouped=True).are_summed_after(first, ONCE)

@@ -94,7 +94,10 @@ class FitTableMixin(FitMomentsMixin):
         """Select from the columns of a table."""
         table = self._table(X, y, sample_weight, covariates, self.target_type)
         progress = FitProgress(self, X, y)
-        if callable(self.kernel) or self.solver == "qr" or (table.fits and table.is_final):
+        # Kernels see gaps filled, but the moments are to hold them, for rows to come.
+        fills = self.missing == "mean" and (self.kernel != "linear" or self.center_kernel)
+        at_once = table.fits and table.is_final and not fills
+        if callable(self.kernel) or self.solver == "qr" or at_once:
             task = self._task(table.targets.one_view)
             outcome = task.on_rows(table.final_rows(), keep=True, phase=progress.phase)
         else:
@@ -118,7 +121,8 @@ class FitTableMixin(FitMomentsMixin):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         linear = isinstance(self.kernel, str) and self.kernel == "linear" and not self.center_kernel
-        tags.input_tags.allow_nan = linear and self.missing != "refuse"
+        one_column = self.missing in ("drop", "mean")
+        tags.input_tags.allow_nan = one_column or (linear and self.missing != "refuse")
         tags.input_tags.categorical = linear
         tags.input_tags.string = linear
         tags.input_tags.sparse = self.basis == "linear"

@@ -10,7 +10,7 @@ import numpy as np
 
 from projse.sources.rows import Rows
 
-PRIVATE = ("_picked",)
+PRIVATE = ("_picked", "_settled")
 """Fitted attributes that are nobody's business."""
 
 

@@ -18,6 +18,7 @@ from projse.estimators.fit_table import FitTableMixin
 from projse.estimators.fitted import all_or_nothing
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import CallbackSupportMixin, FitProgress, with_callbacks
+from projse.estimators.settled import refuse_changed
 from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.products import reference_columns
@@ -358,7 +359,9 @@ class ProjSe(
     ) -> Self:
         """Add rows to those seen so far, and select anew from all of them.
 
-        Costs a pass over the new rows and a selection from the small matrices. To add many small
+        Costs a pass over the new rows and a selection from the small matrices. Parameters of the
+        selection may change between calls; those that rows are read by may not (``missing``,
+        ``basis``, ``categorical_features``, ``target_type``). To add many small
         batches, :meth:`Moments.update` and one :meth:`fit_moments` at the end are cheaper.
 
         Parameters
@@ -381,6 +384,8 @@ class ProjSe(
                     "were factored themselves); start with a clone."
                 )
             target_type = self.target_type
+            if not first:
+                refuse_changed(self)
             if not first and target_type == "auto":
                 target_type = "continuous" if self.moments_.classes is None else "class"
             if is_dask(X, y, sample_weight, covariates):

@@ -415,7 +415,8 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
         if Z.all():
             raise ValueError(
                 "Every resample selected all variables, of which nothing can be more or less "
-                "stable; change n_features_to_select of the selector."
+                "stable; select fewer (n_features_to_select of the selector, -k on the command "
+                "line)."
             )
         self.stability_, self.stability_interval_ = nogueira_stability(
             Z, confidence=self.confidence

@@ -15,6 +15,7 @@ from projse.estimators.table_options import TableOptions, as_table, has_gaps
 from projse.kernels.combination import bases_of, combined
 from projse.sources.covariates import with_covariates
 from projse.sources.encode_targets import encode_targets, holds_labels
+from projse.sources.own_labels import warn_own_levels
 from projse.sources.rows import Rows, check_weight
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
@@ -102,7 +103,7 @@ class TableRows:
             keep = complete_rows(frame, y, sample_weight, covariates)
             if sample_weight is not None:
                 sample_weight = np.where(keep, np.asarray(sample_weight), 0)
-            _refuse_nothing(keep, frame)
+            refuse_nothing(keep, {"X": frame, "y": y, "covariates": covariates})
         weight = check_weight(sample_weight, n)
         if weight is not None:
             keep &= weight > 0
@@ -242,6 +243,7 @@ def _with_references(
     raw, variables = encoder.encode(y)
     if not all_rows:
         return replace(targets, Y=raw, target_names=variables.titles, y_variables=variables)
+    warn_own_levels(variables, targets.n_samples)
     Y, names = _combined(raw, variables, encoder, targets)
     return replace(targets, Y=Y, target_names=names)
 
@@ -305,14 +307,24 @@ def bases_by_rows(
     )
 
 
-def _refuse_nothing(keep: NDArray[np.bool_], frame: Frame) -> None:
+def refuse_nothing(
+    keep: NDArray[np.bool_],
+    tables: dict[str, Any],
+    remedy: str = ", or say missing='indicator' or 'mean'",
+) -> None:
     """Refuse to drop all rows; name the column with the most gaps."""
     if keep.any():
         return
-    counts = [int(gaps_in(Frame(frame.data[:, [j]])).sum()) for j in range(frame.shape[1])]
-    worst = int(np.argmax(counts))
+    worst, most = "the weights have", 0
+    for label, table in tables.items():
+        if table is None or sp.issparse(table):
+            continue
+        frame = Frame.of(table, label)
+        for j in range(frame.shape[1]):
+            n = int(gaps_in(Frame(frame.data[:, [j]])).sum())
+            if n > most:
+                worst, most = f"column {frame.title(j)} of {label} has {n}", n
     raise ValueError(
-        f"missing='drop' leaves none of {len(keep)} rows: every row has a gap (column "
-        f"{frame.title(worst)} of X has {counts[worst]}). Leave that column out, or say "
-        "missing='indicator' or 'mean'."
+        f"missing='drop' leaves none of {len(keep)} rows: every row has a gap ({worst}). Leave "
+        f"that column out{remedy}."
     )

@@ -21,7 +21,7 @@ from projse.estimators.covariate_plan import CovariatePlan
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
-from projse.estimators.table_rows import complete_rows
+from projse.estimators.table_rows import complete_rows, refuse_nothing
 from projse.estimators.two_view_table import TwoViewTableMixin
 from projse.metrics.canonical_blocks import CanonicalBlocks
 from projse.moments.align import with_same_levels
@@ -397,6 +397,7 @@ class TwoViewProjSe(
         check_consistent_length(*given)
         if self.missing == "drop":
             keep = complete_rows(X, Y, sample_weight, covariates)
+            refuse_nothing(keep, {"X": X, "Y": Y, "covariates": covariates}, remedy="")
         if sample_weight is not None:
             sample_weight = np.where(keep, np.asarray(sample_weight), 0)
             keep &= sample_weight > 0

@@ -1,10 +1,12 @@
-"""Variables that turned out to be identifiers once all rows were summed."""
+"""Variables and targets that turned out to be identifiers once all rows were summed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from projse.exceptions import IdentifierWarning
+from projse.sources.encode_targets import disguise_of
+from projse.sources.own_labels import warn_own_labels, warn_own_levels
 from projse.sources.variables import MAX_LEVELS
 from projse.warn import warn_caller
 
@@ -33,3 +35,23 @@ def warn_dropped(moments: Moments) -> None:
             "columns out, or merge levels first.",
             IdentifierWarning,
         )
+
+
+def warn_own_targets(moments: Moments, name: str | None, *, auto: bool) -> None:
+    """Say that a target has a label of its own in every row.
+
+    Parameters
+    ----------
+    moments : Moments
+    name : str or None
+        Of a single target.
+    auto : bool
+        Whether it is still to be told that labels look like numbers or dates.
+    """
+    if moments.y_variables is not None:
+        warn_own_levels(moments.y_variables, moments.n_samples)
+    elif moments.classes is not None and moments.classes.dtype.kind == "U":
+        if auto and disguise_of(moments.classes) is not None:
+            return
+        called = "y" if name is None else f"Column {name!r} of y"
+        warn_own_labels(len(moments.classes), moments.n_samples, called)

@@ -29,6 +29,7 @@ class SourceOptions:
     covariates: Any = None
     categorical_features: Any = "from_dtype"
     basis: str = "linear"
+    na_values: Any = None
 
     def request(self, target_type: str) -> Request:
         """Check the columns that were asked for, and bring them into one form."""
@@ -44,4 +45,5 @@ class SourceOptions:
             self.covariates,
             self.categorical_features,
             self.basis,
+            self.na_values,
         )

@@ -167,6 +167,8 @@ class StateFolder:
             "missing": request.missing,
             "encoding": plain,
         }
+        if request.na_values:
+            bound["na_values"] = list(request.na_values)
         self._request = hashlib.sha256(json.dumps(bound, sort_keys=True).encode()).hexdigest()
         if self._plan is not None:
             return
@@ -307,6 +309,7 @@ class StateFolder:
 def _bound(request: dict[str, Any], columns: Columns) -> dict[str, Any]:
     """Return what sums are bound to, for a comparison in words."""
     plain = {name: request[name] for name in ("missing", "basis")} | columns.as_dict()
+    plain["na_values"] = request.get("na_values", [])
     del plain["types"]  # as a file of today has them, whatever the state was begun with
     return plain
 

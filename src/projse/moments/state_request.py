@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from projse.sources.columns import BASES, MISSING, Columns, Request
+from projse.sources.request import LATER
 
 if TYPE_CHECKING:
     from projse.sources.table.encoding import TableEncoding
@@ -32,9 +33,10 @@ def is_plan(plan: dict[str, Any]) -> bool:
             for name in ("labels", "label_kind", "weight")
         )
         and isinstance(request, dict)
-        and request.keys() - {"covariates"} == Request().as_dict().keys()
+        and request.keys() - {*LATER} == Request().as_dict().keys()
         and request["missing"] in MISSING
         and request["basis"] in BASES
+        and _is_names(request.get("na_values", []))
         and _is_encoded(plan, columns)
     )
 

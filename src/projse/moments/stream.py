@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from projse.exceptions import SourceError
-from projse.moments.dropped import warn_dropped
+from projse.moments.dropped import warn_dropped, warn_own_targets
 from projse.moments.options import SourceOptions
 from projse.moments.own_products import (
     ONCE,
@@ -35,6 +35,7 @@ from projse.parameters import check_pass_options
 from projse.sources import open_source
 from projse.sources.columns import Columns, Request, choose, warn_nameless
 from projse.sources.encoded_rows import first_look
+from projse.sources.most_gaps import most_gaps
 from projse.sources.parts import Part, Reading, fields_of
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ def moments_from(
     state_by: str = "time",
     categorical_features: Any = "from_dtype",
     basis: str = "linear",
+    na_values: Any = None,
     n_jobs: int | None = None,
     batch_size: int | None = None,
     progress: Report | None = None,
@@ -110,6 +112,9 @@ def moments_from(
         the first 100 000 rows tell. Names and patterns also mean covariates. Moments say what their
         columns are (``x_variables``) and how they were made (``encoding``). A state keeps that for
         the files of tomorrow.
+    na_values : str or sequence of str, default=None
+        What stands for a gap in CSV files ("?", "-", "missing"), beside what does in any case:
+        nothing, NA, N/A, NaN, null and their like. A state keeps it.
     n_jobs, batch_size : int, default=None
         As in :class:`ProjSe`.
     progress : callable, default=None
@@ -136,7 +141,7 @@ def moments_from(
     [2]
     """
     columns = (targets, features, exclude, weight, class_target, missing, numeric_only)
-    encoding = (covariates, categorical_features, basis)
+    encoding = (covariates, categorical_features, basis, na_values)
     options = SourceOptions(*columns, with_xx, format, state, state_by, *encoding)
     opened = OpenSource(source, options, target_type, n_jobs, batch_size, progress)
     moments = opened.total()
@@ -168,7 +173,12 @@ class OpenSource:
             raise ValueError(f"state_by={options.state_by!r} is not 'time' or 'content'.")
         self.options, self.request = options, options.request(target_type)
         self.n_jobs, self.batch_size, self.progress = n_jobs, batch_size, progress
-        self.parts = open_source(source, format=options.format, target_type=target_type)
+        self.parts = open_source(
+            source,
+            format=options.format,
+            target_type=target_type,
+            na_values=self.request.na_values,
+        )
         if options.state is not None and any(part.path is None for part in self.parts):
             raise ValueError(
                 "state keeps the sums of files, and this source is none; pass paths, or leave it "
@@ -286,13 +296,21 @@ class OpenSource:
         if total is None:
             why = ""
             if self.request.missing == "drop":
+                found = most_gaps(self.parts, columns, Reading(columns or Columns(())))
+                gaps = "columns that are mostly gaps"
+                if found is not None:
+                    is_feature = columns is not None and found[0] in columns.features
+                    how = " (exclude, -x)" * is_feature
+                    gaps = f"{found[0]!r}, which has {found[1]} of them{how}"
                 why = (
-                    ", or missing='drop' leaves none of them, as each has a gap. Leave out columns "
-                    "that are mostly gaps, or say missing='indicator' or 'mean' (--missing on the "
-                    "command line)"
+                    ", or missing='drop' leaves none of them, as each has a gap. Leave out "
+                    f"{gaps}, or say missing='indicator' or 'mean' (--missing on the command line)"
                 )
             raise SourceError(f"{_named(self.parts)}: there are no rows to sum{why}.")
         warn_dropped(total)
+        if self.n_passes == 1:
+            auto = self.request.class_target is None and self.request.target_type == "auto"
+            warn_own_targets(total, self.label_name, auto=auto)
         return total
 
     def _fingerprints(self) -> list[dict[str, Any] | None]:

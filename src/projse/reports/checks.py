@@ -13,7 +13,9 @@ from projse.moments.counts import counts_caveat
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
+from projse.reports.running import running_numbers
 from projse.reports.variables import dropped_variables, variable_of_column
+from projse.warn import many
 
 Array = NDArray[Any]
 
@@ -83,8 +85,8 @@ def checks(
         _copies(selector, moments, names),
     ]
     identifiers = _identifiers(selector, moments, names)
-    if identifiers is not None:
-        found.append(identifiers)
+    running = _running(selector, moments, names)
+    found += [check for check in (identifiers, running) if check is not None]
     if len(selector.selected_):
         found = [
             *_order(selector, names),
@@ -183,11 +185,11 @@ def _used_up(selector: Any) -> Check:
         return Check("look", title, text)
     if n > rank:
         text = (
-            f"The outputs have {_count(rank, 'direction')} and there are {_picks(n)}: those after "
+            f"The outputs have {many(rank, 'direction')} and there are {_picks(n)}: those after "
             f"number {rank} explain what the first left over, which is less and less certain."
         )
         return Check("look", title, text)
-    text = f"{_picks(n)} for outputs of {_count(rank, 'direction')}: the space was not used up."
+    text = f"{_picks(n)} for outputs of {many(rank, 'direction')}: the space was not used up."
     return Check("fine", title, text)
 
 
@@ -201,9 +203,9 @@ def _few_rows(selector: Any, moments: Moments | None) -> Check:
     share = f"{100 * chance:.2g} %"
     if chance >= CHANCE_SHARE:
         text = (
-            f"{n:,} rows are few for outputs of {_count(rank, 'direction')}: chance alone explains "
-            f"about {share} of any variable (less with a ridge). Scores flatter; trust the order "
-            "more than the values, and check on other rows."
+            f"{n:,} rows are few for outputs of {many(rank, 'direction')}: chance alone "
+            f"explains about {share} of any variable (less with a ridge). Scores flatter; trust "
+            "the order more than the values, and check on other rows."
         )
         return Check("look", title, text)
     text = f"{n:,} rows: of an unrelated variable, chance explains about {share}."
@@ -246,7 +248,7 @@ def _constant(selector: Any, moments: Moments | None, names: Sequence[str]) -> C
     constant = np.setdiff1d(constant, dropped_variables(selector, moments))
     if not constant.size:
         return Check("fine", title, "No candidate is constant.")
-    text = f"{_count(constant.size, 'candidate')} without any change: there is nothing to explain."
+    text = f"{many(constant.size, 'candidate')} without any change: there is nothing to explain."
     return _concerning("look", title, text, constant, names)
 
 
@@ -259,11 +261,26 @@ def _identifiers(selector: Any, moments: Moments | None, names: Sequence[str]) -
     if not found.size:
         return Check("fine", title, "No column of labels looks like an identifier.")
     text = (
-        f"{_count(found.size, 'candidate')} with a label of its own in every row, or nearly. An "
+        f"{many(found.size, 'candidate')} with a label of its own in every row, or nearly. An "
         "identifier tells nothing about other rows, and is never picked. If it is a number in "
         "quotes, or has levels that belong together, mend that first."
     )
     return _concerning("look", title, text, found, names)
+
+
+def _running(selector: Any, moments: Moments | None, names: Sequence[str]) -> Check | None:
+    """Name columns that number the rows; nothing where there are none."""
+    columns = () if moments is None else running_numbers(moments)
+    if not len(columns):
+        return None
+    assert moments is not None
+    found = variable_of_column(selector, moments)[columns]
+    text = (
+        f"{many(len(found), 'candidate')} of whole numbers that follow each other, one a row: the "
+        "number of the row, or an identifier. What it explains is the order of the rows, such as "
+        "time. If that is not of interest, leave it out."
+    )
+    return _concerning("look", "Running numbers", text, found, names)
 
 
 def _copies(selector: Any, moments: Moments | None, names: Sequence[str]) -> Check:
@@ -276,8 +293,8 @@ def _copies(selector: Any, moments: Moments | None, names: Sequence[str]) -> Che
     if not copies.size:
         return Check("fine", title, "No candidate is a copy of another.")
     text = (
-        f"{_count(copies.size, 'candidate')} that repeat an earlier column, but for unit and sign. "
-        "Which of the copies is picked is not for the data to say."
+        f"{many(copies.size, 'candidate')} that repeat an earlier column, but for unit and "
+        "sign. Which of the copies is picked is not for the data to say."
     )
     return _concerning("look", title, text, copies, names)
 
@@ -351,8 +368,4 @@ def _comes_back(selector: Any, stability: Any, names: Sequence[str]) -> Check:
 
 
 def _picks(n: Any) -> str:
-    return _count(int(n), "pick")
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+    return many(int(n), "pick")

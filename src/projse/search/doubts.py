@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from projse.search.rounds import Plan, Selection
+from projse.warn import many
 
 
 def doubts(
@@ -47,8 +48,8 @@ def doubts(
     n_chosen = sum(number > 0 for number in selection.rounds)
     if selection.stopped == "no p-values" and n_chosen:
         found.append(
-            f"n_features_to_select='auto' ended after {n_chosen} picks because {n_rows} rows are "
-            "too few for the p-values of more. Use a number, rank= to keep fewer directions of y, "
-            "or more rows."
+            f"n_features_to_select='auto' ended after {many(n_chosen, 'pick')} because "
+            f"{n_rows} rows are too few for the p-values of more. Use a number, rank= to keep "
+            "fewer directions of y, or more rows."
         )
     return tuple(found)

@@ -15,6 +15,18 @@ from projse.sources.variables import Variables
 
 Array = NDArray[Any]
 
+LEAVE_OUT = "leave such columns out"
+SEVERAL = {
+    "level": ("Categories", LEAVE_OUT),
+    "spline": ("Splines", "basis='linear'"),
+    "trend": ("Dates", LEAVE_OUT),
+    "cycle": ("Dates", LEAVE_OUT),
+    "gap": ("Numbers with gaps", "fill them in first (ProjSe itself does so with missing='mean')"),
+}
+"""What is several columns, by their kind, and what to do about it."""
+
+GROUPS = ("Groups", "no groups")
+
 
 @dataclass(frozen=True)
 class NamedVariables:
@@ -93,9 +105,11 @@ def refuse_kernel(variables: Variables | None, spec: KernelSpec) -> None:
         return
     counts = np.bincount(variables.of_column, minlength=variables.n)
     widest = int(np.argmax(counts))
+    columns = variables.columns_of(widest)
+    kinds = {variables.columns[j].kind for j in columns}
+    what, remedy = next((SEVERAL[kind] for kind in SEVERAL if kind in kinds), GROUPS)
     given = "center_kernel=True" if spec.kernel == "linear" else f"kernel={spec.kernel!r}"
     raise ValueError(
-        f"groups need kernel='linear', not {given} (and so do categories, dates, gaps, splines): "
-        f"a kernel compares single columns, and {variables.names[widest]!r} has {counts[widest]}. "
-        "Use kernel='linear', or no groups."
+        f"{what} need kernel='linear', not {given}: a kernel compares single columns, and "
+        f"{variables.names[widest]!r} has {counts[widest]}. Use kernel='linear', or {remedy}."
     )

@@ -38,6 +38,7 @@ from projse.moments.sums import Moments
 from projse.parameters import plain_rank
 from projse.search.auto import ALPHA, LARGEST_IN_ONE_VIEW, REDUNDANCY_IN_TWO_VIEWS
 from projse.search.doubts import doubts
+from projse.search.filled import filled_moments, filled_rows
 from projse.search.named_variables import NamedVariables, refuse_kernel
 from projse.search.outcome import Outcome, on_few_rows
 from projse.search.picked import gather
@@ -315,7 +316,11 @@ class Task:
         """
         task = self.settled(rows.n_references) if self.rank_by_outputs else self
         if rows.x_variables is not None and task.encoded is None:
-            task = task.of_columns(rows.x_variables, bases_of_rows(rows, task.min_frequency))
+            plain = None if task.spec.is_linear else filled_rows(rows, task.min_frequency)
+            if plain is None:
+                task = task.of_columns(rows.x_variables, bases_of_rows(rows, task.min_frequency))
+            else:
+                rows = plain
         route = task.route(rows, progress=phase("rows"))
         w, n_rows = rows.weight, rows.n_samples
         sum_weights = float(n_rows)
@@ -363,9 +368,13 @@ class Task:
             task = task.settled(moments.n_references if sketch is None else sketch.n_outputs)
         summed = moments
         if moments.x_variables is not None and task.encoded is None:
-            bases = bases_of_moments(moments, task.min_frequency)
-            task = task.of_columns(moments.x_variables, bases)
-            moments = combined_references(moments)
+            moments = combined_references(summed)
+            plain = None if task.spec.is_linear else filled_moments(moments, task.min_frequency)
+            if plain is None:
+                bases = bases_of_moments(summed, task.min_frequency)
+                task = task.of_columns(moments.x_variables, bases)
+            else:
+                moments = plain
         if moments.xx is None and (cross is None or task.products.all_needed):
             refuse_lack(moments, task.plan, task.spec, grouped=task.is_grouped)
         rare, spectrum, n_sketched = None, None, 0

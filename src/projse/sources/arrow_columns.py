@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.sources.columns import NAMELESS, Field
+from projse.warn import many
 
 Array = NDArray[Any]
 
@@ -147,7 +148,8 @@ def matrix(table: Any, position: int, block: Block) -> Any:
     if column.null_count:
         row = int(np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))[0])
         raise ValueError(
-            f"column {block.columns[0]!r} of {block.label} is null in {column.null_count} rows, "
+            f"column {block.columns[0]!r} of {block.label} is null in "
+            f"{many(column.null_count, 'row')}, "
             f"first in row {row} of the partition; drop those rows or fill them in."
         )
     if block.kind == VECTOR:

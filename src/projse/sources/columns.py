@@ -38,7 +38,8 @@ class Field:
 
     ``kind`` is "number", "bool", "text", "date", "duration", "null" (nothing but missing values) or
     "other". ``by_default`` is False for columns that are candidates only when asked for by name:
-    those that stand in the path of a file, and the index of a data frame.
+    those that stand in the path of a file, and the index of a data frame. ``from_text`` tells that
+    the file holds text, of which the kind is a guess.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Field:
     dtype: np.dtype[Any] | None = None
     categorical: bool = False
     by_default: bool = True
+    from_text: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -167,7 +169,12 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
     mixed = bool(targets) and (gaps or not all(by_name[name].plain for name in targets))
     encoded = mixed or gaps or request.basis != "linear" or bool(categorical)
     encoded = encoded or not all(by_name[name].plain for name in (*features, *covariates))
-    types = tuple(by_name[name].type for name in (*features, *targets, *covariates))
+    codes = {name for name in categorical if by_name[name].from_text}
+    types = tuple(
+        # As text, "007" stays what it is, and any other code may follow.
+        "string" if name in codes else by_name[name].type
+        for name in (*features, *targets, *covariates)
+    )
     return Columns(
         features=tuple(features),
         targets=tuple(targets),
@@ -308,7 +315,9 @@ def check_same(columns: Columns, fields: Sequence[Field], request: Request, wher
 def _check_numbers(columns: Columns, by_name: dict[str, Field], where: str) -> None:
     """Refuse what is no number in a table whose like held numbers only."""
     names = (*columns.features, *columns.beside)
-    bad = [by_name[name] for name in names if not by_name[name].numeric]
+    fields = [by_name[name] for name in names]
+    # Text is read as numbers, and what is none is named with its row.
+    bad = [field for field in fields if not (field.numeric or field.from_text)]
     if bad:
         raise SourceError(
             f"{where}: {_typed(bad)} held numbers in the files before it. Repair or remove the "

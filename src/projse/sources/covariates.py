@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from projse.sources.encode_targets import encode_targets, is_categorical, is_missing
 from projse.sources.rows import Rows, refuse_overflow
 from projse.sources.variables import Column, Variables
+from projse.warn import many
 
 Array = NDArray[Any]
 
@@ -96,7 +97,8 @@ def encode_covariates(
         n_bad = int((~np.isfinite(present)).any(axis=1).sum())
         if n_bad:
             raise ValueError(
-                f"{label} contains NaN or infinity in {n_bad} rows; fill them in, or drop them."
+                f"{label} contains NaN or infinity in {many(n_bad, 'row')}; fill them in, or "
+                "drop them."
             )
         with np.errstate(over="ignore"):
             refuse_overflow(np.square(present).sum(axis=0), label, None)

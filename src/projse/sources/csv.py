@@ -8,13 +8,17 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 from projse.exceptions import SourceError
 from projse.sources import files as _files
-from projse.sources.columns import Field
+from projse.sources.bad_value import BadValue, RaggedLine
+from projse.sources.columns import Columns, Field
 from projse.sources.file_part import FilePart
 from projse.sources.parts import Reading, import_arrow
+
+BLOCK_BYTES = 1 << 24
+"""Bytes that are converted at a time, of which the first tell the types."""
 
 HEAD_BYTES = 1 << 16
 """Bytes at the beginning of a file that tell what separates columns and fractions."""
@@ -23,6 +27,21 @@ NOT_UTF8 = "strings that are not UTF-8: iconv -f latin1 -t utf8 makes them so"
 
 FRACTION = r"[+-]?\d+%s\d+(e[+-]?\d+)?"
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
+
+
+PANDAS_GAPS = ("<NA>", "NaT")
+"""What pandas shows for a gap, beside what Arrow takes for one."""
+
+EXCEL_LINE = re.compile(r'\ufeff?"?sep=(.)"?\s*')
+"""A first line by which Excel is told what separates columns."""
+
+
+class Dialect(NamedTuple):
+    """What separates columns and fractions, and how many lines stand before the header."""
+
+    delimiter: str
+    fraction: str
+    n_skipped: int = 0
 
 
 class CsvPart(FilePart):
@@ -34,21 +53,31 @@ class CsvPart(FilePart):
     )
     read_ahead = True
 
+    def __init__(self, file: _files.File, na_values: tuple[str, ...] = ()) -> None:
+        super().__init__(file)
+        self.na_values = na_values
+        self._asked: tuple[dict[str, Any], Columns | None] = {}, None
+
     def _options(self) -> dict[str, Any]:
         import pyarrow.csv as csv
 
         return {
-            "read_options": csv.ReadOptions(block_size=1 << 24),
-            "parse_options": csv.ParseOptions(delimiter=self._dialect[0]),
+            "read_options": csv.ReadOptions(
+                block_size=BLOCK_BYTES, skip_rows=self._dialect.n_skipped
+            ),
+            "parse_options": csv.ParseOptions(delimiter=self._dialect.delimiter),
         }
 
     def _conversion(self, **options: Any) -> Any:
         import pyarrow.csv as csv
 
-        return csv.ConvertOptions(decimal_point=self._dialect[1], **options)
+        # Where a blank follows each comma, it is part of the text; not so in numbers.
+        marks = [*self.na_values, *(f" {mark}" for mark in self.na_values)]
+        options["null_values"] = [*csv.ConvertOptions().null_values, *PANDAS_GAPS, *marks]
+        return csv.ConvertOptions(decimal_point=self._dialect.fraction, **options)
 
     @cached_property
-    def _dialect(self) -> tuple[str, str]:
+    def _dialect(self) -> Dialect:
         """What separates columns, and what fractions: as the first lines of the file have it."""
         return dialect_of(self._head, _files.delimiter(self.file.path))
 
@@ -60,9 +89,10 @@ class CsvPart(FilePart):
 
     def _fields(self) -> list[Field]:
         """Say of strings that are not UTF-8 what they are: bytes, to Arrow."""
+        own = set(self._schema.names)
+        fields = [replace(field, from_text=field.name in own) for field in super()._fields()]
         return [
-            replace(field, type=NOT_UTF8) if field.type == "binary" else field
-            for field in super()._fields()
+            replace(field, type=NOT_UTF8) if field.type == "binary" else field for field in fields
         ]
 
     def _source(self, file: Any) -> Any:
@@ -107,6 +137,10 @@ class CsvPart(FilePart):
         # Codes of digits among strings are no numbers in a file that has no others.
         kept = reading.columns.type_of.items()
         types |= {name: _type(kind) for name, kind in kept if name in wanted}
+        if not kept:  # all are numbers; what is not is to be named with its row
+            numbers = wanted - {field.name for field in self.fields() if field.kind == "bool"}
+            types |= dict.fromkeys(numbers, pa.float64())
+        self._asked = types, reading.columns
         convert = self._conversion(
             include_columns=names, column_types=types, strings_can_be_null=True
         )
@@ -125,18 +159,61 @@ class CsvPart(FilePart):
 
         return reader.schema, batches()
 
+    def _said(self, error: Exception) -> str:
+        """Name the row, and the column, that Arrow cannot read."""
+        types, columns = self._asked
+        if (value := BadValue.of(error)) is not None:
+            name = self._schema.names[value.column]
+            kind = types.get(name, self._schema.field(name).type)
+            again = BadValue.of(
+                self._counting_rows(include_columns=[name], column_types={name: kind})
+            )
+            row = None if again is None else again.row
+            return f"{self.label}: {value.told(name, self._behind(row), columns)}"
+        if (line := RaggedLine.of(error)) is not None:
+            same = RaggedLine.of(self._counting_rows())
+            return f"{self.label}: {line.told(self._behind(None if same is None else same.row))}"
+        return super()._said(error)
 
-def dialect_of(head: bytes, usual: str) -> tuple[str, str]:
+    def _behind(self, row: int | None) -> int | None:
+        """Count rows from the header on."""
+        return None if row is None else row - self._dialect.n_skipped
+
+    def _counting_rows(self, **conversion: Any) -> Exception | None:
+        """Read the file again in one thread, for only then Arrow counts rows; return the error."""
+        import pyarrow as pa
+        import pyarrow.csv as csv
+
+        convert = self._conversion(strings_can_be_null=True, **conversion)
+        options = self._options()
+        options["read_options"].use_threads = False
+        try:
+            with (
+                open(self.file.path, "rb") as file,
+                csv.open_csv(self._source(file), convert_options=convert, **options) as reader,
+            ):
+                for _ in reader:
+                    pass
+        except (pa.ArrowException, OSError) as error:
+            return error
+        return None
+
+
+def dialect_of(head: bytes, usual: str) -> Dialect:
     """Tell what separates columns and fractions by the beginning of a file.
 
     Columns: what cuts all lines into as many fields as the header, and into the most of them; the
-    usual where nothing does. Fractions: a comma where numbers have one, and none has a point.
+    usual where nothing does, and what the first line says where it is Excel's "sep=;". Fractions: a
+    comma where numbers have one, and none has a point.
     """
     lines = head.decode("utf-8", errors="replace").splitlines(keepends=True)
     if len(head) == HEAD_BYTES:
         lines = lines[:-1]  # which may be cut off
-    found, most = usual, 1
-    for delimiter in dict.fromkeys((usual, ",", ";", "\t", "|")):
+    announced = EXCEL_LINE.fullmatch(lines[0]) if lines else None
+    lines = lines if announced is None else lines[1:]
+    found, most = usual if announced is None else announced[1], 1
+    candidates = (usual, ",", ";", "\t", "|") if announced is None else (announced[1],)
+    for delimiter in dict.fromkeys(candidates):
         widths = {len(record) for record in _records(lines, delimiter)}
         if len(widths) == 1 and max(widths) > most:
             found, most = delimiter, max(widths)
@@ -145,7 +222,8 @@ def dialect_of(head: bytes, usual: str) -> tuple[str, str]:
     with_comma = [field for field in fields if comma.fullmatch(field)]
     if found == ",":  # where fractions are in quotes, and may as well be thousands
         with_comma = [field for field in with_comma if not THOUSANDS.fullmatch(field)]
-    return found, "," if with_comma and not any(map(point.fullmatch, fields)) else "."
+    fraction = "," if with_comma and not any(map(point.fullmatch, fields)) else "."
+    return Dialect(found, fraction, 0 if announced is None else 1)
 
 
 def _records(lines: list[str], delimiter: str) -> list[list[str]]:

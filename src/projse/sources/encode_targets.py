@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from projse.exceptions import ManyClassesWarning, UnreliableSelectionWarning
 from projse.sources.look_alikes import looks_like
-from projse.warn import warn_caller
+from projse.sources.own_labels import warn_own_labels
+from projse.warn import many, warn_caller
 
 Array = NDArray[Any]
 
@@ -109,8 +110,9 @@ def encode_targets(
             classes, indicator = _one_hot(column, counted, label)
             if not is_categorical(y):
                 refuse_continuous(classes, label)
-                if target_type == "auto" and all_rows:
-                    warn_if_disguised(classes)
+                told = target_type == "auto" and all_rows and warn_if_disguised(classes)
+                if all_rows and not told and label == "y" and classes.dtype.kind == "U":
+                    warn_own_labels(len(classes), len(present))
             return Targets(indicator, tuple(str(c) for c in classes), classes)
     elif target_type == "class":
         encoded = [_one_hot(column, counted, label) for column in columns.T]
@@ -146,8 +148,8 @@ def _are_labels(y: Any, column: Array, counted: Array, target_type: str, all_row
 def missing_labels(n: int, label: str = "y") -> str:
     """Say that class labels are missing."""
     return (
-        f"Input {label} contains NaN: {n} missing labels; fill them in, or leave those rows out "
-        "with missing='drop'."
+        f"Input {label} contains NaN: {many(n, 'missing label')}; fill them in, or leave those "
+        "rows out with missing='drop'."
     )
 
 
@@ -183,18 +185,24 @@ def warn_if_close(classes: Array, n_rows: int) -> None:
     )
 
 
-def warn_if_disguised(classes: Array) -> None:
-    """Say that "auto" took strings for classes that look like numbers or dates."""
+def disguise_of(classes: Array) -> str | None:
+    """Say what strings look like that are no classes, such as numbers or dates."""
     if classes.dtype.kind not in "UO" or not all(isinstance(c, str) for c in classes):
-        return
+        return None
     # As many as tell.
-    some = classes[:: max(len(classes) // SAMPLED_CLASSES, 1)].tolist()
-    if what := looks_like(some):
+    return looks_like(classes[:: max(len(classes) // SAMPLED_CLASSES, 1)].tolist())
+
+
+def warn_if_disguised(classes: Array) -> bool:
+    """Say that "auto" took strings for classes that look like numbers or dates, if it did."""
+    what = disguise_of(classes)
+    if what is not None:
         warn_caller(
             f"y holds strings, and each was taken for a class ({len(classes)} of them), but they "
             f"look like {what}; or say target_type='class' if they are labels.",
             UnreliableSelectionWarning,
         )
+    return what is not None
 
 
 def as_csr(A: Any) -> sp.csr_array:

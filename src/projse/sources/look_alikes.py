@@ -15,7 +15,12 @@ MANY_LEVELS = 20
 MOST = 0.8
 """Share of the values that look alike."""
 
-DATE = re.compile(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}([ T].*)?")
+MONTH = "(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*"
+DATE = re.compile(
+    rf"\d{{1,4}}(?:([./-])\d{{1,2}}\1|[ .-]+{MONTH}[ ,.-]+)\d{{1,4}}([ T].*)?"
+    rf"|{MONTH}[ .]+\d{{1,2}}[ ,]+\d{{4}}",
+    re.IGNORECASE,
+)
 CODE = re.compile(r"\d+")
 SIGN = "[€$£%]|EUR|USD|GBP|CHF|NOK|SEK|DKK"
 NUMBER = re.compile(rf"({SIGN})? ?[+-]?\d[\d.,' ]*([eE][+-]?\d+)? ?({SIGN})?")
@@ -27,7 +32,7 @@ def looks_like(levels: Sequence[str]) -> str | None:
     if len(values) <= MANY_LEVELS:
         return None
     for pattern, what in (
-        (DATE, "dates ({0!r}); make dates of them, as 2024-12-31 is in a file"),
+        (DATE, "dates ({0!r}{1}); make dates of them, as 2024-12-31 is in a file"),
         (NUMBER, "numbers ({0!r}{1}); make numbers of them"),
     ):
         alike = [value for value in values if pattern.fullmatch(value)]
@@ -35,6 +40,8 @@ def looks_like(levels: Sequence[str]) -> str | None:
         if len(alike) < MOST * len(values) or all(CODE.fullmatch(value) for value in values):
             continue
         others = [value for value in values if not pattern.fullmatch(value)]
-        beside = f" beside {others[0]!r}, which in a file is no mark of a gap" if others else ""
+        beside = ""
+        if others:
+            beside = f" beside {others[0]!r}, which marks no gap unless na_values (--na) says so"
         return what.format(next((v for v in alike if not CODE.fullmatch(v)), alike[0]), beside)
     return None

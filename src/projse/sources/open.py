@@ -16,7 +16,7 @@ Arrays and .npy files need nothing but NumPy; the rest needs pyarrow (extra ``ar
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,7 +34,13 @@ from projse.sources.stream_parts import BatchesPart, StreamPart
 __all__ = ["open_source"]
 
 
-def open_source(source: Any, *, format: str | None = None, target_type: str = "auto") -> list[Part]:
+def open_source(
+    source: Any,
+    *,
+    format: str | None = None,
+    target_type: str = "auto",
+    na_values: Sequence[str] = (),
+) -> list[Part]:
     """List the parts of a source, in the order in which they are summed.
 
     Parameters
@@ -45,6 +51,8 @@ def open_source(source: Any, *, format: str | None = None, target_type: str = "a
         Format of the files; None goes by their names, then by their first bytes.
     target_type : {"auto", "continuous", "class"}, default="auto"
         How to read the Y of arrays.
+    na_values : sequence of str, default=()
+        What stands for a gap in CSV files, beside what does in any case.
 
     Returns
     -------
@@ -62,9 +70,14 @@ def open_source(source: Any, *, format: str | None = None, target_type: str = "a
     if isinstance(source, str | os.PathLike) or _is_paths(source):
         if isinstance(source, tuple) and all(str(p).endswith(".npy") for p in source):
             return [_memory_maps(source, target_type)]
-        return [_file_part(file) for file in find_files(source, format)]
+        files = find_files(source, format)
+        if na_values and all(file.format != "csv" for file in files):
+            raise ValueError(_only_csv(na_values))
+        return [_file_part(file, na_values) for file in files]
     if isinstance(source, list) and source and all(isinstance(part, Part) for part in source):
         return source
+    if na_values:
+        raise ValueError(_only_csv(na_values))
     if format is not None:
         raise ValueError(f"format={format!r} is for files; the source is no path.")
     if isinstance(source, tuple) and 1 <= len(source) <= 3 and hasattr(source[0], "shape"):
@@ -124,12 +137,20 @@ def _from_items(items: Items, target_type: str) -> Part:
     )
 
 
-def _file_part(file: File) -> Part:
+def _only_csv(na_values: Sequence[str]) -> str:
+    return (
+        f"na_values={list(na_values)!r} is for CSV files, and the source has none; put nulls or "
+        "NaN where a value is missing."
+    )
+
+
+def _file_part(file: File, na_values: Sequence[str]) -> Part:
     """Return the part for a file of a known format."""
+    if file.format == "csv":
+        return CsvPart(file, tuple(na_values))
     kinds: dict[str, Any] = {
         "parquet": ParquetPart,
         "arrow": IpcPart,
-        "csv": CsvPart,
         "npy": NpyPart,
     }
     part: Part = kinds[file.format](file)

@@ -233,8 +233,12 @@ class ArrowPart(Part):
                 "the file as UTF-8 (iconv -f latin1 -t utf8), or rename the column."
             ) from error
         except (pa.ArrowException, OSError, EOFError) as error:
-            reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-            raise SourceError(f"{self.label} cannot be read: {reason}. {self.remedy}") from error
+            raise SourceError(self._said(error)) from error
+
+    def _said(self, error: Exception) -> str:
+        """Say what is wrong, and what to do about it."""
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        return f"{self.label} cannot be read: {reason}. {self.remedy}"
 
 
 def _no_rows(schema: Any) -> Any:

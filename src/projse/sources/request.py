@@ -12,6 +12,8 @@ from projse.sources.encode_targets import TARGET_TYPES
 
 MISSING = ("refuse", "drop", "indicator", "mean")
 BASES = ("linear", "spline")
+LATER = ("covariates", "na_values")
+"""What states of before know nothing of."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Request:
     covariates: tuple[str, ...] = ()
     categorical: tuple[str | int | bool, ...] = ()
     basis: str = "linear"
+    na_values: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -44,6 +47,7 @@ class Request:
         covariates: Any = None,
         categorical_features: Any = "from_dtype",
         basis: str = "linear",
+        na_values: Any = None,
     ) -> Request:
         """Check what was passed, and bring it into one form."""
         if target_type not in TARGET_TYPES:
@@ -73,6 +77,7 @@ class Request:
             covariates=_patterns("covariates", covariates),
             categorical=_declared(categorical_features),
             basis=basis,
+            na_values=_markers(na_values),
         )
 
     @property
@@ -93,11 +98,9 @@ class Request:
 
 
 def plain_values(values: Any) -> dict[str, Any]:
-    """Return plain values for JSON; without covariates, as states of before they had them."""
+    """Return plain values for JSON; what is newer than the first states is left out if empty."""
     plain = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(values).items()}
-    if not plain["covariates"]:
-        del plain["covariates"]
-    return plain
+    return {k: v for k, v in plain.items() if v or k not in LATER}
 
 
 def _declared(given: Any) -> tuple[str | int | bool, ...]:
@@ -127,6 +130,19 @@ def _patterns(parameter: str, given: Any) -> tuple[str, ...]:
         if all(isinstance(item, str | int | np.integer) for item in items):
             return tuple(str(item) for item in items)
     raise TypeError(f"{parameter}={given!r} must be a column name, a pattern, or several of them.")
+
+
+def _markers(given: Any) -> tuple[str, ...]:
+    """Return what marks gaps, each once, in an order that does not depend on how it was given."""
+    if given is None:
+        return ()
+    items = [given] if isinstance(given, str | int | float) else list(given)
+    if any(isinstance(item, bool) or not isinstance(item, str | int | float) for item in items):
+        raise TypeError(
+            f"na_values={given!r} must be what stands for a gap in CSV files, such as '?', or "
+            "several of them."
+        )
+    return tuple(sorted({str(item) for item in items}))
 
 
 def _one_name(parameter: str, given: Any) -> str | None:

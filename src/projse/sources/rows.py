@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from projse.sources.encode_targets import Targets, as_csr, encode_targets
 from projse.sources.variables import Variables
+from projse.warn import many
 
 Array = NDArray[Any]
 
@@ -185,8 +186,8 @@ def check_weight(sample_weight: Any, n_samples: int) -> Array | None:
     bad = ~np.isfinite(weight)
     if bad.any():
         raise ValueError(
-            f"sample_weight contains NaN or infinity in {int(bad.sum())} rows, first in row "
-            f"{int(bad.argmax())}; use 0 to leave a row out."
+            f"sample_weight contains NaN or infinity in {many(int(bad.sum()), 'row')}, first in "
+            f"row {int(bad.argmax())}; use 0 to leave a row out."
         )
     if (weight < 0).any():
         row = int((weight < 0).argmax())

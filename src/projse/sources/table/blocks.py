@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from projse.sources.table import read
 from projse.sources.table.plan import PERIODS, ColumnPlan
+from projse.warn import many
 
 Array = NDArray[Any]
 
@@ -96,7 +97,7 @@ def _number(column: Any, plan: ColumnPlan) -> Block:
     with np.errstate(over="ignore", invalid="ignore"):
         finite = bool(np.isfinite(values.sum(dtype=np.float64)))
     if not finite and (n_inf := int(np.isinf(values).sum())):
-        raise InfinityError(f"infinity in {n_inf} rows")
+        raise InfinityError(f"infinity in {many(n_inf, 'row')}")
     gap = np.zeros(len(values), dtype=bool) if finite else np.isnan(values)
     if plan.knots:
         n_columns = len(plan.knots) + plan.degree - 2

@@ -1,0 +1,220 @@
+"""Values of CSV files: marks of gaps, codes, and what is not of the type of its column."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from projse import ProjSe, moments_from
+from projse.exceptions import SourceError, StateError
+from projse.sources import csv, open_source
+
+N_ROWS = 400
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let types be those of the first kilobyte."""
+    monkeypatch.setattr(csv, "BLOCK_BYTES", 1 << 10)
+
+
+def numbers(seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(rng.normal(size=(N_ROWS, 3)).round(3), columns=["a", "b, cm", "y"])
+    frame.insert(0, "code", rng.integers(0, 4, N_ROWS))
+    frame["y"] += frame["code"].map({0: 0.0, 1: 3.0, 2: -1.0, 3: 1.0}) + frame["a"]
+    return frame
+
+
+def written(frame: pd.DataFrame, path: Path, **options: Any) -> Path:
+    frame.to_csv(path, index=False, **options)
+    return path
+
+
+def with_value(frame: pd.DataFrame, column: str, value: str, row: int) -> pd.DataFrame:
+    frame = frame.astype({column: object})
+    frame.loc[row, column] = value
+    return frame
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(
+    ("column", "remedies"),
+    [
+        ("a", ["-x a", "--categorical a", "--na '?'", "na_values='?'"]),
+        ("b, cm", ["-x '\"b, cm\"'", "--na '?'"]),
+        ("y", ["--na '?'"]),
+    ],
+)
+def test_a_value_of_another_type_is_told_with_its_column_and_row(
+    seed: int, tmp_path: Path, column: str, remedies: list[str]
+) -> None:
+    path = written(with_value(numbers(seed), column, "?", 333), tmp_path / "t.csv")
+    with pytest.raises(SourceError) as error:
+        moments_from(path, targets="y")
+    told = str(error.value)
+    assert f"{path}: column {column!r} holds numbers, but '?' in row 335" in told
+    assert all(remedy in told for remedy in remedies)
+    assert ("-x" in told) == (column != "y")
+    assert "#" not in told
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_the_column_is_the_right_one_whatever_is_read(seed: int, tmp_path: Path) -> None:
+    path = written(with_value(numbers(seed), "b, cm", "x\ny", 333), tmp_path / "t.csv")
+    with pytest.raises(SourceError, match=r"'b, cm' holds numbers, but 'x\\ny' in row 335"):
+        moments_from(path, targets="y", features=["b, cm"])
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_dates_and_labels_that_are_none_are_told_too(seed: int, tmp_path: Path) -> None:
+    frame = numbers(seed).assign(day="2024-01-31")
+    path = written(with_value(frame, "day", "31.1.2024", 300), tmp_path / "t.csv")
+    with pytest.raises(SourceError, match=r"'day' holds dates, but '31\.1\.2024' in row 302"):
+        moments_from(path, targets="y")
+    path = written(with_value(frame, "code", "none", 300), tmp_path / "t.csv")
+    with pytest.raises(SourceError, match="'code' holds numbers, but 'none' in row 302"):
+        moments_from(path, class_target="code")
+
+
+def test_strings_in_a_later_file_are_told_with_their_row(seed: int, tmp_path: Path) -> None:
+    frame = numbers(seed)
+    written(frame, tmp_path / "1.csv")
+    written(with_value(frame, "a", "n.d.", 7), tmp_path / "2.csv")
+    with pytest.raises(SourceError, match=r"2\.csv: column 'a' holds numbers, but 'n.d.' in row 9"):
+        moments_from(tmp_path, targets="y")
+
+
+@pytest.mark.parametrize("between", [",", ", "])
+@pytest.mark.parametrize("mark", ["?", "-", ".", "None", "missing", "-999"])
+def test_marks_of_gaps_are_gaps(seed: int, tmp_path: Path, mark: str, between: str) -> None:
+    rng = np.random.default_rng(seed)
+    frame = numbers(seed).rename(columns={"b, cm": "b"})
+    frame["city"] = rng.choice(["Oslo", "Rome"], N_ROWS)
+    text = frame.astype(object).mask(rng.random(frame.shape) < 0.1)
+    text["y"] = frame["y"]
+    text.to_csv(path := tmp_path / "t.csv", index=False, na_rep=mark)
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], *(line.replace(",", between) for line in lines[1:])]))
+    selector = ProjSe(3, missing="indicator")
+    found = selector.fit_source(path, targets="y", na_values=mark)
+    gaps = text.drop(columns="y").astype({"a": float, "b": float, "code": float})
+    want = ProjSe(3, missing="indicator").fit(gaps, text["y"].astype(float))
+    assert found.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=1e-9)
+
+
+def test_a_state_reads_the_files_of_tomorrow_with_the_same_marks(seed: int, tmp_path: Path) -> None:
+    frame = numbers(seed)
+    days = tmp_path / "days"
+    days.mkdir()
+    written(with_value(frame, "a", "?", 7), days / "1.csv")
+    options = {"targets": "y", "missing": "drop", "state": tmp_path / "state"}
+    assert moments_from(days, na_values=["?", "-"], **options).n_samples == N_ROWS - 1
+    written(with_value(frame, "a", "-", 7), days / "2.csv")
+    assert moments_from(days, na_values=("-", "?", "-"), **options).n_samples == 2 * N_ROWS - 2
+    with pytest.raises(StateError, match=r"na_values: now without '-'"):
+        moments_from(days, na_values="?", **options)
+    with pytest.raises(StateError, match=r"na_values: now without '-', '\?'"):
+        moments_from(days, **options)
+
+
+def test_a_state_without_marks_is_written_as_before(seed: int, tmp_path: Path) -> None:
+    path = written(numbers(seed), tmp_path / "t.csv")
+    moments_from(path, targets="y", state=tmp_path / "state")
+    assert "na_values" not in (tmp_path / "state" / "state.json").read_text()
+
+
+def test_marks_are_for_csv_files(seed: int, tmp_path: Path) -> None:
+    frame = numbers(seed)
+    frame.to_parquet(tmp_path / "t.parquet")
+    for source in (tmp_path / "t.parquet", frame):
+        with pytest.raises(ValueError, match=r"na_values=\['\?'\] is for CSV files"):
+            moments_from(source, targets="y", na_values="?")
+    with pytest.raises(TypeError, match="na_values=True"):
+        moments_from(tmp_path / "t.parquet", targets="y", na_values=True)
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("declared", [["code"], ["c*"], [0], [True, False, False]])
+@pytest.mark.parametrize("late", ["?", "0x1F", "1.5"])
+def test_declared_codes_are_text_from_the_first_row_on(
+    seed: int, tmp_path: Path, late: str, declared: Any
+) -> None:
+    frame = numbers(seed)
+    frame["code"] = frame["code"].map("{:03d}".format)
+    frame.loc[N_ROWS - 30 :, "code"] = late
+    path = written(frame, tmp_path / "t.csv")
+    found = ProjSe(2, categorical_features=declared).fit_source(path, targets="y")
+    want = ProjSe(2).fit(frame[["code", "a", "b, cm"]], frame["y"])
+    assert found.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=1e-9)
+    columns = found.moments_.feature_names
+    assert columns is not None
+    assert [name for name in columns if "code" in name] == sorted(
+        name for name in want.moments_.feature_names or () if "code" in name
+    )
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("missing", ["refuse", "drop", "indicator"])
+def test_whole_codes_have_the_same_levels_in_memory_and_in_files(
+    seed: int, tmp_path: Path, missing: str
+) -> None:
+    frame = numbers(seed)
+    path = written(frame, tmp_path / "t.csv")
+    parameters: Any = {"categorical_features": ["code"], "missing": missing}
+    found = ProjSe(3, **parameters).fit_source(path, targets="y")
+    want = ProjSe(3, **parameters).fit(frame.drop(columns="y"), frame["y"])
+    assert found.moments_.feature_names == want.moments_.feature_names
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=1e-9)
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_codes_of_a_covariate_are_text_too(seed: int, tmp_path: Path) -> None:
+    frame = with_value(numbers(seed).astype({"code": str}), "code", "none", N_ROWS - 1)
+    path = written(frame, tmp_path / "t.csv")
+    selector = ProjSe(2, categorical_features=["code"])
+    found = selector.fit_source(path, targets="y", covariates="code")
+    want = ProjSe(2).fit(frame[["a", "b, cm"]], frame["y"], covariates=frame[["code"]])
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=1e-9)
+
+
+def test_columns_in_the_path_are_no_text_of_the_file(seed: int, tmp_path: Path) -> None:
+    (tmp_path / "site=7").mkdir()
+    written(numbers(seed), tmp_path / "site=7" / "t.csv")
+    (part,) = open_source(tmp_path)
+    fields = {field.name: field for field in part.fields() or ()}
+    assert fields["code"].from_text
+    assert not fields["site"].from_text
+
+
+@pytest.mark.parametrize(
+    ("before", "line", "told"),
+    [
+        ("", "1,2,3", "row 402 (the header is row 1) has 3 fields instead of 4: '1,2,3'. Repair"),
+        ("", "1,2,3,4,5", "row 402 (the header is row 1) has 5 fields instead of 4"),
+        ("Numbers of 2024\n", "", "row 2 (the header is row 1) has 4 fields instead of 1"),
+        ("# made today\n", "", "remove what stands before the header"),
+    ],
+)
+def test_a_line_of_another_length_is_told_with_its_row(
+    seed: int, tmp_path: Path, before: str, line: str, told: str
+) -> None:
+    path = tmp_path / "t.csv"
+    text = numbers(seed).rename(columns={"b, cm": "b"}).to_csv(index=False)
+    path.write_text(before + text + line)
+    with pytest.raises(SourceError) as error:
+        moments_from(path, targets="y")
+    assert told in str(error.value)
+
+
+def test_what_pandas_shows_for_a_gap_is_one(seed: int, tmp_path: Path) -> None:
+    frame = numbers(seed).assign(day="2024-01-31")
+    frame = with_value(with_value(frame, "a", "<NA>", 7), "day", "NaT", 9)
+    path = written(frame, tmp_path / "t.csv")
+    assert moments_from(path, targets="y", missing="drop").n_samples == N_ROWS - 2
