@@ -19,7 +19,7 @@ from projse.exceptions import (
     RankExhaustedWarning,
     UnreliableSelectionWarning,
 )
-from projse.metrics import nogueira_stability, pearson_stability
+from projse.metrics import nogueira_stability, pearson_stability, stability_interval
 from projse.moments.resample import deal, draw_counts
 from projse.search.rounds import Selection
 
@@ -70,7 +70,7 @@ def test_numbers_are_those_of_the_selections(seed):
         row[picks] = True
     assert_allclose(model.selection_frequencies_, Z.mean(axis=0))
     assert_allclose(model.stability_, nogueira_stability(Z))
-    assert_allclose(model.stability_interval_, nogueira_stability(Z, confidence=0.95)[1])
+    assert_allclose(model.stability_interval_, stability_interval(Z, 0.95))
     assert_allclose(model.relevance_stability_, pearson_stability(model.relevances_))
     assert_array_equal(model.relevances_ > 0, Z)
     assert_allclose(model.stability_path_[-1], model.stability_)
