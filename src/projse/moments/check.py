@@ -96,6 +96,10 @@ def _check_numbers(moments: Moments) -> None:
         raise ValueError(f"sum_weights={short(w)} is no weight of {n} rows")
     if not _is_finite(eps) or not 1e-16 <= eps <= 1e-6:
         raise ValueError(f"eps={short(eps)} is neither float64's roundoff nor float32's")
+    if not _is_finite(moments.y_roundoff) or not 1e-16 <= moments.y_roundoff <= 1e-2:
+        raise ValueError(f"y_roundoff={short(moments.y_roundoff)} is no dtype's")
+    if not isinstance(moments.whole_weights, bool | None):
+        raise ValueError(f"whole_weights={short(moments.whole_weights)} is neither true nor false")
     check_counts(moments)
 
 

@@ -195,7 +195,7 @@ class ReferenceSpace:
         K = conditioning.reference()
         units = self.units
         amplification = conditioning.y_amplification()
-        tol = plan.tol
+        tol, off = plan.tol, gram.y_off
         if units is not None:
             K = K * np.outer(units, units)
             if tol is None and not conditioning.rank:
@@ -208,6 +208,7 @@ class ReferenceSpace:
             eps=gram.eps,
             largest=self.largest,
             amplification=amplification if units is None else amplification * units,
+            off=off if off is None or units is None else off * units,
             directions=gram.directions() if K is gram.yy else None,
         )
         if self.largest is None:

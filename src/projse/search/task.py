@@ -402,7 +402,7 @@ class Task:
             self._refuse_lack(moments)
         rare, spectrum, n_sketched = None, None, 0
         if sketch is not None:
-            leading = leading_directions(moments, self.spec.center)
+            leading = leading_directions(moments, self.spec.center, sketch.off)
             moments, spectrum, rare = leading.moments, leading.spectrum, sketch.rare
             n_sketched = sketch.n_outputs
         whole = self._needs_whole_reference
