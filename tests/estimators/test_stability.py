@@ -353,3 +353,15 @@ def test_a_resample_without_spread_selects_nothing(seed, blocks, side, n):
     changed[:] = 1.0
     with pytest.raises(ValueError, match="X or y is constant in all of them"):
         model.fit(X, Y, groups=groups)
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")
+@pytest.mark.parametrize("far", [1e12, 1e16])
+def test_how_far_away_one_value_is_matters_to_no_resample(seed, far):
+    X, Y = planted(seed, n_samples=400, n_features=12)
+    frequencies = []
+    for value in (1e6, far):
+        X[17, PICKS[0]] = value
+        frequencies.append(stable(blocks=20).fit(X, Y).selection_frequencies_)
+    assert_array_equal(*frequencies)
+    assert frequencies[0][PICKS[0]] > 0
