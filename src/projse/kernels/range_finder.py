@@ -12,6 +12,8 @@ by random numbers that outputs of large norm have more of. So a pass for the nor
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -101,8 +103,9 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
     being the first that was left out.
     Outputs that are constant, or that covariates explain, have no part in any direction.
     """
-    first = combined_references(over(Through(of_outputs=True)))
-    outputs = _outputs(first, center)
+    with _outputs_are_y():
+        first = combined_references(over(Through(of_outputs=True)))
+        outputs = _outputs(first, center)
     n = len(outputs.xx_diag)
     if n < size:
         raise ValueError(f"y has {n} columns, and {size} directions of it were asked for.")
@@ -124,6 +127,18 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
     off = _stored_rounding(first, unit, V)
     V *= unit[:, None]
     return Sketch(Through(V, mean), n, bool(rare), off)
+
+
+@contextmanager
+def _outputs_are_y() -> Iterator[None]:
+    """Call outputs that are refused by their name, not by that of the place they stand in."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        if " of X " not in message:
+            raise
+        raise type(error)(message.replace(" of X ", " of y ")) from error
 
 
 def _stored_rounding(outputs: Moments, unit: Array, V: Array) -> Array | None:
@@ -149,6 +164,7 @@ def leading_directions(moments: Moments, center: bool, off: Array | None = None)
 
     Notes
     -----
+    Without any direction, one of length 0 stands for the outputs: the search refuses constants.
     Rayleigh and Ritz: the eigenvalues of ``VᵀK_YY V`` stand for the leading ones of ``K_YY``. What
     is rounding is dropped, never inverted. ``O(k³ + k² n_x)`` flops.
     """
@@ -162,6 +178,9 @@ def leading_directions(moments: Moments, center: bool, off: Array | None = None)
         # Combinations are made in the precision of the outputs: of the longest, too, all are off.
         own = (STORED * moments.y_roundoff) ** 2 * max(values[0], 0.0)
         known &= values > own + STORED**2 * np.einsum("ij,ij->j", vectors, off @ vectors)
+    if not known.any():
+        none = np.zeros((len(yy), 1))
+        return Directions(_mixed(settled, none), np.zeros(1), none)
     B = vectors[:, known] / np.sqrt(values[known])
     return Directions(_mixed(settled, B), np.sqrt(values[known]), B)
 

@@ -217,8 +217,9 @@ class StackedMoments:
         self._yx: Array | None = None
         if total.y_mean is None:
             return
-        self._y_shift = _middle([block.y_mean for block in blocks])
-        dy = [block.y_mean - self._y_shift for block in blocks]
+        y_means = [np.asarray(block.y_mean) for block in blocks]
+        self._y_shift = _middle(y_means)
+        dy = [mean - self._y_shift for mean in y_means]
         self._y = self._stack(w * d for w, d in zip(self.weights, dy, strict=True))
         self._yy = self._stack(
             block.yy + w * np.outer(d, d)

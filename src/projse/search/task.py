@@ -253,7 +253,7 @@ class Task:
         """Settle ``rank="auto"`` by the number of outputs."""
         if not self.rank_by_outputs:
             return self
-        plan = replace(self.plan, rank=settled_rank("auto", n_outputs))
+        plan = replace(self.plan, rank=settled_rank("auto", n_outputs, self.solver))
         return replace(self, plan=plan, rank_by_outputs=False)
 
     def route(self, rows: Rows, *, progress: Progress | None = None) -> Route:
