@@ -116,7 +116,13 @@ KERNELS += [{"kernel": "poly", "degree": d, "coef0": c} for d in (1, 2, 3, 5) fo
 KERNELS += [{"kernel": "rbf", "gamma": 0.7}, {"kernel": "rbf"}]
 KERNEL_ROUTES = ["auto", "moments", "batches"]
 VARIANTS = [{}, {"center_kernel": True}, {"scale": False}, {"center": False}, {"alpha": 0.3}]
-VARIANTS += [{"rank": 2}, {"rank": 0.7}, {"tol": 0.4}, {"alpha": 0.1, "rank": 3}]
+VARIANTS += [
+    {"center_kernel": True, "scale": False},
+    {"rank": 2},
+    {"rank": 0.7},
+    {"tol": 0.4},
+    {"alpha": 0.1, "rank": 3},
+]
 
 
 def kernel_problem(rng, m=25):

@@ -57,7 +57,7 @@ def tables(results: list[dict[str, Any]]) -> str:
             [_cross_validation(*item) for item in found["cross-validation"].items()],
         ),
         "## `stability_interval_` at 95 %",
-        "Share of intervals that hold the index of 400 further resamples of the same rows.",
+        "Share of intervals that hold the index of 1500 further resamples of the same rows.",
         markdown(
             [*head, "mean index", "10 resamples", "30", "100"],
             [_stability(*item) for item in found["stability"].items()],

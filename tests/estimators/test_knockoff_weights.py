@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from projse import KnockoffProjSe, Moments
+from projse import KnockoffProjSe, Moments, moments_from
 
 
 def table(seed, m=120):
@@ -36,12 +38,59 @@ def test_weights_that_are_no_counts_are_refused_in_files(seed, tmp_path, kind):
         found.fit(X, Y, sample_weight=frame.w.to_numpy())
 
 
-def test_survey_weights_are_refused_in_moments(seed):
-    frame, rng = table(seed)
+def summed(frame, weight, **options):
     X, Y = frame.filter(like="x").to_numpy(), frame[["y0"]].to_numpy()
-    moments = Moments.from_arrays(X, Y, weights("survey", rng, len(frame)), with_xx=True)
+    return Moments.from_arrays(X, Y, weight, with_xx=True, **options)
+
+
+@pytest.mark.parametrize("kind", ["survey", "normalised"])
+def test_weights_that_are_no_counts_are_refused_in_moments(seed, tmp_path, kind):
+    frame, rng = table(seed)
+    weight = weights(kind, rng, len(frame))
+    summed(frame, weight).save(tmp_path / "rows.moments")
+    half = len(frame) // 2
+    parts = [summed(frame[:half], weight[:half]), summed(frame[half:], None)]
+    odd = summed(frame, weight)
+    for moments in (odd, Moments.load(tmp_path / "rows.moments"), parts[0] + parts[1], odd - odd):
+        assert moments.whole_weights is False
+    for given in (odd, parts, Moments.load(tmp_path / "rows.moments")):
+        with pytest.raises(ValueError, match="counts of rows"):
+            KnockoffProjSe(random_state=0, n_draws=2).fit_moments(given)
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")
+def test_a_state_folder_knows_of_weights_that_are_no_counts(seed, tmp_path):
+    frame, rng = table(seed)
+    frame["w"] = weights("normalised", rng, len(frame))
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    for _ in range(2):
+        moments = moments_from(
+            tmp_path / "rows.csv", targets="y0", weight="w", state=tmp_path / "state", with_xx=True
+        )
+        assert moments.whole_weights is False
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")
+def test_weights_of_1_are_counts(seed, tmp_path):
+    frame, _ = table(seed)
+    frame.assign(w=1.0).to_csv(tmp_path / "rows.csv", index=False)
+    found = KnockoffProjSe(random_state=0, n_draws=2)
+    found.fit_source(tmp_path / "rows.csv", targets="y0", weight="w")
+    assert found.moments_.whole_weights is True
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")
+def test_moments_of_before_do_not_tell_and_go_by_the_sum(seed, tmp_path):
+    frame, rng = table(seed)
+    unknown = replace(summed(frame, None), whole_weights=None)
+    unknown.save(tmp_path / "rows.moments")
+    loaded = Moments.load(tmp_path / "rows.moments")
+    assert loaded.whole_weights is None
+    assert (loaded + summed(frame, None)).whole_weights is None
+    KnockoffProjSe(random_state=0, n_draws=2).fit_moments(loaded)
+    survey = replace(summed(frame, weights("survey", rng, len(frame))), whole_weights=None)
     with pytest.raises(ValueError, match="counts of rows"):
-        KnockoffProjSe(random_state=0, n_draws=2).fit_moments(moments)
+        KnockoffProjSe(random_state=0, n_draws=2).fit_moments(survey)
 
 
 @pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")

@@ -19,7 +19,7 @@ from projse.exceptions import (
     RankExhaustedWarning,
     UnreliableSelectionWarning,
 )
-from projse.metrics import nogueira_stability, pearson_stability
+from projse.metrics import nogueira_stability, pearson_stability, stability_interval
 from projse.moments.resample import deal, draw_counts
 from projse.search.rounds import Selection
 
@@ -70,7 +70,7 @@ def test_numbers_are_those_of_the_selections(seed):
         row[picks] = True
     assert_allclose(model.selection_frequencies_, Z.mean(axis=0))
     assert_allclose(model.stability_, nogueira_stability(Z))
-    assert_allclose(model.stability_interval_, nogueira_stability(Z, confidence=0.95)[1])
+    assert_allclose(model.stability_interval_, stability_interval(Z, 0.95))
     assert_allclose(model.relevance_stability_, pearson_stability(model.relevances_))
     assert_array_equal(model.relevances_ > 0, Z)
     assert_allclose(model.stability_path_[-1], model.stability_)
@@ -353,3 +353,15 @@ def test_a_resample_without_spread_selects_nothing(seed, blocks, side, n):
     changed[:] = 1.0
     with pytest.raises(ValueError, match="X or y is constant in all of them"):
         model.fit(X, Y, groups=groups)
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")
+@pytest.mark.parametrize("far", [1e12, 1e16])
+def test_how_far_away_one_value_is_matters_to_no_resample(seed, far):
+    X, Y = planted(seed, n_samples=400, n_features=12)
+    frequencies = []
+    for value in (1e6, far):
+        X[17, PICKS[0]] = value
+        frequencies.append(stable(blocks=20).fit(X, Y).selection_frequencies_)
+    assert_array_equal(*frequencies)
+    assert frequencies[0][PICKS[0]] > 0

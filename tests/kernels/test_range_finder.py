@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dask.array
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
@@ -327,3 +329,64 @@ def test_outputs_that_are_all_constant_are_refused():
     X, Y = draw_outputs(np.random.default_rng(9), "decaying")
     with pytest.raises(ValueError, match="All columns of y are constant"):
         ProjSe(3, rank=5, solver="sketch").fit(X, np.ones_like(Y))
+
+
+FEW = {"solver": "sketch", "rank": 10}
+
+
+def as_file(tmp_path, X, Y, Z=None):
+    frame = pd.DataFrame(X).add_prefix("x").join(pd.DataFrame(Y).add_prefix("y"))
+    if Z is not None:
+        frame = frame.join(pd.DataFrame(Z).add_prefix("z"))
+    frame.to_parquet(tmp_path / "rows.parquet")
+    return str(tmp_path / "rows.parquet")
+
+
+def test_outputs_that_covariates_explain_are_refused_in_words(seed, tmp_path):
+    rng = np.random.default_rng([seed, 30])
+    X, Z = rng.normal(size=(90, 6)), rng.normal(size=(90, 3))
+    Y = Z @ rng.normal(size=(3, 40))
+    source = as_file(tmp_path, X, Y, Z)
+    for fit in (
+        lambda: ProjSe(2, **FEW).fit(X, Y, covariates=Z),
+        lambda: ProjSe(2, **FEW).fit_source(source, targets="y*", covariates=["z0", "z1", "z2"]),
+        lambda: permutation_test(ProjSe(2, **FEW), X, Y, n_permutations=5, covariates=Z),
+    ):
+        with pytest.raises(ValueError, match="explained wholly by the covariates"):
+            fit()
+    with pytest.raises(ValueError, match="No resample selected anything"):
+        StabilityProjSe(ProjSe(2, **FEW), n_resamples=4).fit(X, Y, covariates=Z)
+
+
+@pytest.mark.parametrize("n_outputs", [3, 40, 290])
+def test_the_number_of_directions_is_the_same_everywhere(seed, tmp_path, n_outputs):
+    rng = np.random.default_rng([seed, 31])
+    X, Y = rng.normal(size=(300, 6)), rng.normal(size=(300, n_outputs))
+    model = ProjSe(3, solver="sketch", rank="auto")
+    parts = [dask.array.from_array(A, chunks=(100, A.shape[1])) for A in (X, Y)]
+    fits = [
+        model.fit(X, Y).reference_rank_,
+        model.fit_source(as_file(tmp_path, X, Y), targets="y*").reference_rank_,
+        model.fit(*parts).reference_rank_,
+        ProjSe(3, solver="sketch", rank=min(n_outputs, 256)).fit(X, Y).reference_rank_,
+    ]
+    assert fits == [min(n_outputs, 256)] * 4
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_outputs_that_are_too_large_are_called_y(seed, tmp_path, sparse):
+    rng = np.random.default_rng([seed, 32])
+    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 30))
+    Y[:, 3] *= 1e200
+    with pytest.raises(ValueError, match=r"^Column 3 of y holds values so large"):
+        ProjSe(2, **FEW).fit(X, sp.csr_array(Y) if sparse else Y)
+    with pytest.raises(ValueError, match=r"Column 'y3' of y holds values so large"):
+        ProjSe(2, **FEW).fit_source(as_file(tmp_path, X, Y), targets="y*")
+
+
+def test_outputs_that_are_too_small_are_called_y(seed, tmp_path):
+    rng = np.random.default_rng([seed, 33])
+    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 30))
+    Y[:, 3] *= 1e-200
+    with pytest.raises(ValueError, match=r"Column 'y3' of y is not constant, but"):
+        ProjSe(2, **FEW).fit_source(as_file(tmp_path, X, Y), targets="y*")

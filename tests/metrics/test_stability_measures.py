@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +15,7 @@ from variants import slow
 from projse.metrics import (
     nogueira_stability,
     pearson_stability,
+    stability_interval,
 )
 
 FALSE_ALARM = 1e-7
@@ -121,11 +123,16 @@ def noisy_ranking_runs(rng, n_runs):
     return np.argsort(np.argsort(-noisy, axis=1), axis=1) < 5
 
 
+@cache
+def index_of_very_many(runs):
+    return nogueira_stability(runs(np.random.default_rng(0), 200_000))
+
+
 @pytest.mark.parametrize("runs", [bernoulli_runs, noisy_ranking_runs])
 @pytest.mark.parametrize("level", [0.95, *slow(0.8)])
 def test_the_interval_of_nogueira_covers_as_it_says(seed, runs, level):
     rng = np.random.default_rng([seed, 6])
-    truth = nogueira_stability(runs(np.random.default_rng(0), 400_000))
+    truth = index_of_very_many(runs)
     n_trials = 600
     intervals = [nogueira_stability(runs(rng, 250), confidence=level)[1] for _ in range(n_trials)]
     covered = sum(low <= truth <= high for low, high in intervals)
@@ -148,6 +155,97 @@ def test_the_interval_is_not_clipped():
     value, (low, high) = nogueira_stability(Z, confidence=0.99)
     assert high > 1
     assert high - value == pytest.approx(value - low)
+
+
+# Limits that hold for few runs, and where nearly all agree
+
+
+def clear_ranking_runs(rng, n_runs):
+    """The three best of twenty, which noise changes in one run of four."""
+    noisy = np.repeat([4.0, 0.0], [3, 17]) + rng.normal(size=(n_runs, 20))
+    return np.argsort(np.argsort(-noisy, axis=1), axis=1) < 3
+
+
+def steady_runs(rng, n_runs):
+    """The same three variables, but for one run in thirty."""
+    Z = np.zeros((n_runs, 50), dtype=bool)
+    Z[:, :3] = True
+    other = rng.random(n_runs) < 1 / 30
+    Z[other, 2], Z[other, 3] = False, True
+    return Z
+
+
+@pytest.mark.parametrize("n_runs", [10, *slow(30, 100)])
+@pytest.mark.parametrize(
+    "runs", [bernoulli_runs, noisy_ranking_runs, clear_ranking_runs, steady_runs]
+)
+def test_the_limits_cover_as_they_say_with_few_runs_and_near_1(seed, runs, n_runs):
+    rng = np.random.default_rng([seed, 9])
+    truth = index_of_very_many(runs)
+    n_trials = 600
+    limits = [stability_interval(runs(rng, n_runs)) for _ in range(n_trials)]
+    covered = sum(low <= truth <= high for low, high in limits)
+    assert covered >= scipy.stats.binom.ppf(FALSE_ALARM, n_trials, 0.93)
+
+
+def test_limits_of_many_runs_are_those_that_were_published(seed):
+    Z = bernoulli_runs(np.random.default_rng([seed, 10]), 20_000)
+    assert stability_interval(Z, 0.9) == pytest.approx(
+        nogueira_stability(Z, confidence=0.9)[1], abs=1e-4
+    )
+
+
+def test_the_limits_are_of_the_index_without_each_run(seed):
+    rng = np.random.default_rng([seed, 11])
+    Z = rng.random((9, 40)) < 0.5
+    Z[:, 0], Z[:, 1] = True, False
+    value, others = (
+        nogueira_stability(Z),
+        [nogueira_stability(np.delete(Z, i, axis=0)) for i in range(9)],
+    )
+    error = np.sqrt(8 / 9 * ((others - np.mean(others)) ** 2).sum())
+    reach = scipy.stats.t.ppf(0.975, 8) * error
+    k = Z.sum(axis=1).mean()
+    event = 2 / (9 * 8 * k * (1 - k / 40)) * max(1 - 2 * value, 0)
+    # D² = t² s² + z² e D at the limit, D from the index.
+    high = stability_interval(Z)[1] - value
+    assert high**2 == pytest.approx(reach**2 + scipy.stats.norm.ppf(0.975) ** 2 * event * high)
+
+
+@pytest.mark.parametrize("n_runs", [3, 5, 10, 100])
+def test_equal_sets_are_no_proof_that_the_next_is_equal(n_runs):
+    low, high = stability_interval([[1, 1, 0, 0, 0, 0]] * n_runs)
+    assert high == 1.0
+    # A run in z² / M may differ in one variable of two.
+    differ = scipy.stats.norm.ppf(0.975) ** 2 / n_runs
+    assert low == pytest.approx(max(1 - 2 * differ / (2 * (1 - 2 / 6)), 0))
+
+
+def test_disjoint_sets_are_no_proof_that_no_two_will_ever_meet():
+    value = nogueira_stability(np.eye(6))
+    low, high = stability_interval(np.eye(6))
+    assert low == value < 0 < high < 0.5
+
+
+def test_limits_hold_the_index_and_lie_between_0_and_1(seed):
+    rng = np.random.default_rng([seed, 12])
+    for _ in range(50):
+        Z = rng.random((int(rng.integers(2, 12)), int(rng.integers(3, 9)))) < rng.random()
+        Z[0, 0], Z[0, 1] = True, False
+        value, narrow = nogueira_stability(Z), stability_interval(Z, 0.8)
+        low, high = stability_interval(Z, 0.99)
+        assert min(value, 0.0) <= low <= narrow[0] <= value <= narrow[1] <= high <= 1.0
+
+
+@pytest.mark.parametrize("Z", [[[1, 0, 0], [1, 1, 0]], [[1, 0], [0, 0], [0, 0]]])
+def test_nothing_is_known_of_two_runs_or_of_one_that_is_not_empty(Z):
+    assert stability_interval(Z) == (min(nogueira_stability(Z), 0.0), 1.0)
+
+
+@pytest.mark.parametrize("confidence", [0, 1, 95, None, "95%", True, np.nan])
+def test_limits_refuse_levels_outside_0_and_1(confidence):
+    with pytest.raises(ValueError, match=r"confidence=.* must lie between 0 and 1"):
+        stability_interval([[1, 0], [0, 1], [1, 0]], confidence)
 
 
 @pytest.mark.parametrize(

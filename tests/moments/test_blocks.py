@@ -126,3 +126,18 @@ def test_public_blocks_refuse_what_they_cannot_deal(seed):
             block_moments(X, Y, n)
     with pytest.raises(ValueError, match="groups has shape"):
         block_moments(X, Y, 5, groups=[1, 2])
+
+
+@pytest.mark.parametrize("far", [1e6, 1e12, 1e16])
+def test_one_row_far_away_is_not_felt_where_its_block_is_left_out(seed, far):
+    rng = np.random.default_rng([seed, 9])
+    X, Y = rng.normal(size=(200, 3)), rng.normal(size=(200, 2))
+    X[17, 1], Y[17, 0] = far, -far
+    blocks = [Moments.from_arrays(X[i::10], Y[i::10], with_xx=True) for i in range(10)]
+    counts = np.ones((1, 10))
+    counts[0, 7] = 0
+    got = next(StackedMoments(blocks).sums(counts))
+    rest = np.arange(200) % 10 != 7
+    want = Moments.from_arrays(X[rest], Y[rest], with_xx=True)
+    for name in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx"):
+        assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-9, atol=1e-10)

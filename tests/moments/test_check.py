@@ -110,6 +110,32 @@ def test_messages_show_values_in_short():
     assert short(10**5000) == "a number of thousands of digits"
 
 
+def far_away(n_rows=20, **changed):
+    """Moments with a constant column so far from 0 that its last digit has no square."""
+    X, Y = drawn()
+    X[:, 1] = 1e200
+    return replace(Moments.from_arrays(X[:n_rows], Y[:n_rows], with_xx=True), **changed)
+
+
+def test_a_constant_column_may_be_anywhere():
+    check_moments(far_away())
+    check_moments(far_away(n_rows=1))
+    check_moments(far_away() + far_away())
+
+
+def test_rounding_of_a_mean_near_the_end_of_the_range_excuses_nothing():
+    moments = far_away()
+    for name, place in (("yx", (0, 1)), ("xx", (0, 1)), ("xx", (1, 1))):
+        wrong = getattr(moments, name).copy()
+        wrong[place] = 1e5
+        if name == "xx":
+            wrong[place[::-1]] = 1e5
+        with pytest.raises(ValueError, match=r"sums of squares allow|xx_diag is"):
+            check_moments(replace(moments, **{name: wrong}))
+    with pytest.raises(ValueError, match="cannot have a sum of squares of 5"):
+        check_moments(far_away(n_rows=1, xx_diag=np.array([0.0, 5.0, 0.0])))
+
+
 def test_what_is_no_moments_is_neither_added_nor_subtracted():
     for wrong in (lambda m: m + 1, lambda m: m - 1, lambda m: m - np.ones(3)):
         with pytest.raises(TypeError):

@@ -191,6 +191,22 @@ def test_nothing_is_conditioned_on_softly_where_rounds_restart(seed):
     np.testing.assert_array_equal(got.scores_, plain.scores_)
 
 
+@pytest.mark.filterwarnings("ignore::projse.exceptions.UnreliableSelectionWarning")
+@pytest.mark.parametrize("round_size", [None, 2])
+@pytest.mark.parametrize("n", [3, 7, 12])
+def test_one_view_restarts_as_the_same_variables_in_two_views_do(seed, n, round_size):
+    rng = np.random.default_rng([seed, 7])
+    X = rng.normal(size=(60, 3)) @ rng.normal(size=(3, 12))
+    form = {"exhausted": "restart", "round_size": round_size}
+    one, two = (paper_form(n, **form).fit(X, Y) for Y in (None, X))
+    assert len(set(one.selected_)) == n
+    assert one.rounds_.tolist() == two.rounds_.tolist()
+    # In what two of three dimensions leave, all scores are 1 up to rounding.
+    if round_size is None:
+        assert one.selected_.tolist() == two.selected_.tolist()
+        np.testing.assert_allclose(one.scores_, two.scores_, rtol=1e-6)
+
+
 def test_restart_uses_the_same_space_again(seed):
     rng = np.random.default_rng([seed, 6])
     X, Y = problem(rng)

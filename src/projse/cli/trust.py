@@ -14,7 +14,6 @@ from projse.estimators.cross_validation import ProjSeCV
 from projse.estimators.permutation import PermutationTest, permutation_test
 from projse.estimators.projse import ProjSe
 from projse.estimators.stability import StabilityProjSe
-from projse.metrics.stability import FEW_RESAMPLES
 from projse.moments.stream_blocks import BlockedSource, runs
 from projse.moments.sums import Moments
 from projse.warn import many
@@ -244,11 +243,10 @@ def _stability_prose(stable: StabilityProjSe) -> str:
     low, high = stable.stability_interval_
     names = [str(name) for name in stable.selected_names_]
     listed = ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
-    few = ", too narrow for so few resamples" if stable.n_resamples < FEW_RESAMPLES else ""
     return (
         f"Stability over {stable.n_resamples} resamples of half the rows: "
         f"{decimal(stable.stability_)} ({stable.confidence:.0%}: {decimal(low)} to "
-        f"{decimal(high)}{few}). In at least {stable.threshold:.0%} of them: {listed or 'nothing'}."
+        f"{decimal(high)}). In at least {stable.threshold:.0%} of them: {listed or 'nothing'}."
     )
 
 

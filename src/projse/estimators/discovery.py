@@ -21,6 +21,7 @@ from projse.kernels.combined_candidates import combined_candidate_rows, combined
 from projse.kernels.combined_references import combined_references
 from projse.metrics.stability import nogueira_stability
 from projse.moments.align import aligned
+from projse.moments.counts import are_whole
 from projse.moments.in_memory import moments_of
 from projse.moments.resample import generator
 from projse.moments.sums import Moments
@@ -245,7 +246,7 @@ class DiscoveryFit(RowSelector):
 
 def refuse_no_counts(weight: Array | None) -> None:
     """Refuse weights that are not whole numbers."""
-    if weight is not None and np.any(weight != np.rint(weight)):
+    if weight is not None and not are_whole(weight):
         odd = weight[weight != np.rint(weight)][0]
         raise ValueError(
             f"sample_weight holds {odd:g}; twins take weights as counts of rows, which are whole "
@@ -256,8 +257,9 @@ def refuse_no_counts(weight: Array | None) -> None:
 def _refuse_unfit(moments: Moments, weighted: bool) -> None:
     """Refuse moments that twins cannot be made of.
 
-    Counts add up to a whole number without rounding, and to more than the rows unless all are 1:
-    weights that are known to have been there and add up to the number of rows were normalised.
+    Where it is not known whether weights were whole numbers: counts add up to one without rounding,
+    and to more than the rows unless all are 1. Weights that are known to have been there and add up
+    to the number of rows were normalised.
     """
     if moments.one_view:
         raise ValueError("Twins need outputs to compete for, and these moments hold one view.")
@@ -267,8 +269,9 @@ def _refuse_unfit(moments: Moments, weighted: bool) -> None:
             "not hold; build them with Moments.from_arrays(..., with_xx=True)."
         )
     w, n = moments.sum_weights, moments.n_samples
-    if w < n or w != round(w) or (weighted and w == n):
+    whole = moments.whole_weights
+    if whole is False or w < n or w != round(w) or (whole is None and weighted and w == n):
         raise ValueError(
-            f"The weights sum to {w!r} over {n} rows; twins take weights as counts of rows, which "
-            "are whole numbers, not all of them 1. Sum the rows without weights, or with counts."
+            f"The weights sum to {w!r} over {n} rows, and are no whole numbers; twins take weights "
+            "as counts of rows. Sum the rows without weights, or with counts."
         )

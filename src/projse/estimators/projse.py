@@ -69,7 +69,8 @@ class ProjSe(
     scale : bool, default=True
         Give variables unit norm before the kernel.
     center_kernel : bool, default=False
-        Centre over the variables, in feature space.
+        Centre over the variables, in feature space, where each has norm 1 first, whatever ``scale``
+        says: no variable has more of the mean for its units.
     alpha : float or "auto", default="auto"
         Ridge on the normalised ``K_YY``, given the covariates and in proportion to what ``include``
         leaves of it: directions that carry little of the outputs count less. 0: all directions

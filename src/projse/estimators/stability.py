@@ -27,7 +27,11 @@ from projse.exceptions import (
     ProductsMissingWarning,
     UnreliableSelectionWarning,
 )
-from projse.metrics.stability import nogueira_stability, relevance_stability
+from projse.metrics.stability import (
+    nogueira_stability,
+    relevance_stability,
+    stability_interval,
+)
 from projse.moments.blocks import StackedMoments, moments_of_blocks
 from projse.moments.own_products import ONCE
 from projse.moments.resample import deal, draw_counts, draw_rows, generator, group_codes, share
@@ -93,8 +97,8 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
     stability_ : float
         Nogueira's index of the selected sets: 1 when all are equal, about 0 when they are random.
     stability_interval_ : tuple of float
-        Confidence interval of the index, asymptotic in the number of resamples: too narrow with
-        few of them, and where nearly all agree (83 to 93 % instead of 95 % with a hundred).
+        Limits for the index of infinitely many resamples of these rows, by
+        :func:`projse.metrics.stability_interval`.
     relevance_stability_ : float
         Mean Pearson correlation of the resamples' relevances (score of a picked variable, else 0).
         A resample that selects nothing has correlation 0 with every other.
@@ -418,9 +422,8 @@ class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ig
                 "stable; select fewer (n_features_to_select of the selector, -k on the command "
                 "line)."
             )
-        self.stability_, self.stability_interval_ = nogueira_stability(
-            Z, confidence=self.confidence
-        )
+        self.stability_ = nogueira_stability(Z)
+        self.stability_interval_ = stability_interval(Z, self.confidence)
         self.relevance_stability_ = float(self.relevance_stability_path_[-1])
         self.relevances_ = W
         self.selection_frequencies_ = Z.mean(axis=0)

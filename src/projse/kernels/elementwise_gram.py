@@ -63,6 +63,11 @@ class ElementwiseGram(FeatureGram):
         return own if known is None else own * known[self._live_y]
 
     @property
+    def y_off(self) -> Array | None:
+        off = self.gram.y_off
+        return None if off is None or self.kernel.name != "linear" else off[self._live_y] * self._uy
+
+    @property
     def x_norms(self) -> Array:
         return np.sqrt(self.gram.xx_diag)
 

@@ -66,6 +66,14 @@ class FeatureGram(ABC):
         return np.ones(self.n_y)
 
     @property
+    def y_off(self) -> Array | None:
+        """Length of the rounding that each reference was stored with, shape (n_y,).
+
+        None where it is no more than that of the arithmetic.
+        """
+        return None
+
+    @property
     def x_norms(self) -> Array:
         """Norms of the candidates before they were normalised, shape (n_x,); 0 for constants."""
         return self.alive.astype(np.float64)

@@ -59,6 +59,9 @@ class LinearGram:
         Whether one or two rows make up any of the references, or might.
     x_amplification, y_amplification : ndarray of shape (n_x,), (n_y,) or None
         How many times ``eps`` a normalised entry is off, by variable; None: once.
+    y_off : ndarray of shape (n_y,) or None
+        Length of the rounding of each reference as it was stored; None where it is that of the
+        arithmetic.
     n_conditioned : int
         Dimension of covariates that were taken out.
     """
@@ -76,6 +79,7 @@ class LinearGram:
     rare_references: bool = True
     x_amplification: Array | None = None
     y_amplification: Array | None = None
+    y_off: Array | None = None
     n_conditioned: int = 0
 
     @property
@@ -156,6 +160,10 @@ def gram_of(
     y_mean, yy = moments.y_mean, reference_products(moments, center, y_squares)
     sign = (-1.0 if center else 0.0) if sp.issparse(moments.yx) else (0.0 if center else 1.0)
     a, b = (sign * w * y_mean[:, None], x_mean[None]) if sign else (None, None)
+    if moments.y_roundoff > moments.eps:
+        assert moments.yy is not None
+        lengths = np.sqrt(moments.yy.diagonal().clip(0.0) + w * y_mean**2)
+        serving["y_off"] = moments.y_roundoff * lengths
     gram = LinearGram(yy, moments.yx, a, b, xx_diag, eps=moments.eps, **serving)
     if not moments.n_covariates:
         return gram
@@ -212,6 +220,7 @@ def given_covariates(gram: LinearGram, n_covariates: int) -> LinearGram:
         x_rows=None if gram.x_rows is None else _less_shadows(gram.x_rows, A),
         x_amplification=x_amplification,
         y_amplification=y_amplification,
+        y_off=None if gram.y_off is None else gram.y_off[:n],
         n_conditioned=gram.n_conditioned + whitener.rank,
     )
 
@@ -232,7 +241,8 @@ def _own_references(gram: LinearGram) -> LinearGram:
     assert gram.x_rows is not None
     own = gram.x_rows(np.arange(gram.n_x), None)
     own *= np.outer(gram.xx_diag > 0, gram.xx_diag > 0)
-    return replace(gram, yy=own, yx=own, a=None, b=None, y_amplification=gram.x_amplification)
+    amplified = gram.x_amplification
+    return replace(gram, yy=own, yx=own, a=None, b=None, y_amplification=amplified, y_off=None)
 
 
 def _products_at_hand(xx: Array, moments: Moments, center: bool) -> XRows:

@@ -18,10 +18,17 @@ AUTO_RANK = 256
 """Directions that ``rank="auto"`` keeps of many outputs."""
 
 
-def settled_rank(rank: int | float | str | None, n_outputs: int) -> int | float | None:
-    """Settle ``rank="auto"``: all directions of few outputs, the leading ones of many."""
+def settled_rank(
+    rank: int | float | str | None, n_outputs: int, solver: str = "auto"
+) -> int | float | None:
+    """Settle ``rank="auto"``: all directions of few outputs, the leading ones of many.
+
+    A sketch that was asked for takes the leading ones of any number.
+    """
     if not isinstance(rank, str):
         return rank
+    if solver == "sketch":
+        return min(AUTO_RANK, n_outputs)
     return AUTO_RANK if n_outputs > MANY_OUTPUTS else None
 
 
@@ -48,10 +55,8 @@ def sketched_directions(
         Bound on the dimension of the outputs where they are factored by themselves; None: their
         number.
     """
-    wanted = settled_rank(rank, n_outputs)
+    wanted = settled_rank(rank, n_outputs, solver)
     if solver == "sketch":
-        if rank == "auto":
-            wanted = min(AUTO_RANK, n_outputs)
         refuse_sketch(wanted, n_outputs, linear=linear)
     few = (n_outputs if dimension is None else dimension) <= MANY_OUTPUTS
     if solver not in ("auto", "sketch") or (solver == "auto" and (few or not linear)):

@@ -12,6 +12,8 @@ by random numbers that outputs of large norm have more of. So a pass for the nor
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +25,7 @@ from numpy.typing import NDArray
 from projse.kernels.combined_references import combined_references
 from projse.kernels.feature_gram import ENTRY_ROUNDING
 from projse.kernels.linear_gram import LinearGram, gram_of
+from projse.kernels.rank import STORED
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.sums import Moments
 from projse.moments.through import Pass, Through, moments_through, pass_over
@@ -49,11 +52,15 @@ class Sketch:
     n_outputs : int
     rare : bool
         Whether one or two rows make up any of the outputs.
+    off : ndarray of shape (k, k) or None
+        Products of the rounding of these directions, that of outputs as they were stored; None
+        where it is no more than that of the arithmetic.
     """
 
     through: Through
     n_outputs: int
     rare: bool
+    off: Array | None = None
 
 
 @dataclass(frozen=True)
@@ -96,8 +103,9 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
     being the first that was left out.
     Outputs that are constant, or that covariates explain, have no part in any direction.
     """
-    first = combined_references(over(Through(of_outputs=True)))
-    outputs = _outputs(first, center)
+    with _outputs_are_y():
+        first = combined_references(over(Through(of_outputs=True)))
+        outputs = _outputs(first, center)
     n = len(outputs.xx_diag)
     if n < size:
         raise ValueError(f"y has {n} columns, and {size} directions of it were asked for.")
@@ -116,11 +124,34 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
         V *= unit[:, None]
         with one_blas_thread():  # tall and narrow: a second thread waits more than it works
             V, _ = scipy.linalg.qr(V, mode="economic", overwrite_a=True, check_finite=False)
+    off = _stored_rounding(first, unit, V)
     V *= unit[:, None]
-    return Sketch(Through(V, mean), n, bool(rare))
+    return Sketch(Through(V, mean), n, bool(rare), off)
 
 
-def leading_directions(moments: Moments, center: bool) -> Directions:
+@contextmanager
+def _outputs_are_y() -> Iterator[None]:
+    """Call outputs that are refused by their name, not by that of the place they stand in."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        if " of X " not in message:
+            raise
+        raise type(error)(message.replace(" of X ", " of y ")) from error
+
+
+def _stored_rounding(outputs: Moments, unit: Array, V: Array) -> Array | None:
+    """Return the products of what rounding adds to combinations V of outputs of norm 1 or 0."""
+    eps = outputs.y_roundoff
+    if eps <= np.finfo(np.float64).eps:
+        return None
+    squares = (outputs.xx_diag + outputs.sum_weights * outputs.x_mean**2) * unit**2
+    products: Array = (V.T * (eps**2 * squares)) @ V
+    return products
+
+
+def leading_directions(moments: Moments, center: bool, off: Array | None = None) -> Directions:
     """Make the combinations of the outputs orthonormal, given the covariates.
 
     Parameters
@@ -128,9 +159,12 @@ def leading_directions(moments: Moments, center: bool) -> Directions:
     moments : Moments
         Of rows that went through a sketch.
     center : bool
+    off : ndarray of shape (k, k) or None
+        As in :class:`Sketch`.
 
     Notes
     -----
+    Without any direction, one of length 0 stands for the outputs: the search refuses constants.
     Rayleigh and Ritz: the eigenvalues of ``VᵀK_YY V`` stand for the leading ones of ``K_YY``. What
     is rounding is dropped, never inverted. ``O(k³ + k² n_x)`` flops.
     """
@@ -140,6 +174,13 @@ def leading_directions(moments: Moments, center: bool) -> Directions:
     values, vectors = values[::-1], vectors[:, ::-1]
     # No more than what is sure to be rounding: tol is for the search to apply.
     known = values > ENTRY_ROUNDING * moments.eps * max(values[0], 0.0)
+    if off is not None:
+        # Combinations are made in the precision of the outputs: of the longest, too, all are off.
+        own = (STORED * moments.y_roundoff) ** 2 * max(values[0], 0.0)
+        known &= values > own + STORED**2 * np.einsum("ij,ij->j", vectors, off @ vectors)
+    if not known.any():
+        none = np.zeros((len(yy), 1))
+        return Directions(_mixed(settled, none), np.zeros(1), none)
     B = vectors[:, known] / np.sqrt(values[known])
     return Directions(_mixed(settled, B), np.sqrt(values[known]), B)
 
@@ -147,7 +188,7 @@ def leading_directions(moments: Moments, center: bool) -> Directions:
 def sketched_rows(rows: Rows, size: int, *, center: bool, n_iter: int = 0) -> tuple[Rows, Array]:
     """Return rows in memory with that basis in the place of their outputs, and its spectrum."""
     sketch = find_range(pass_over(rows), size, center=center, n_iter=n_iter)
-    leading = leading_directions(moments_through(rows, sketch.through), center)
+    leading = leading_directions(moments_through(rows, sketch.through), center, sketch.off)
     assert sketch.through.T is not None
     basis = replace(sketch.through, T=sketch.through.T @ leading.B)
     return basis(rows), leading.spectrum
@@ -169,6 +210,7 @@ def _mixed(moments: Moments, B: Array) -> Moments:
         y_min=None,
         y_max=None,
         target_names=names,
+        y_roundoff=float(np.finfo(np.float64).eps),
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+STORED = 16
+"""A direction is known where it is this many times as long as the rounding of stored values."""
+
 
 def default_tol(n: int, eps: float) -> float:
     """Relative size below which an eigenvalue of an n × n Gram matrix is rounding.

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import FeatureGram
-from projse.kernels.rank import default_tol, singular_cut
+from projse.kernels.rank import STORED, default_tol, singular_cut
 from projse.moments.sums import Moments
 from projse.sources.rows import (
     Rows,
@@ -91,7 +91,7 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array, Arr
         U = basis @ inner
     else:
         U, values, V = _svd(Y)
-    known = values > np.linalg.norm(16 * V * known_to, axis=1)
+    known = values > np.linalg.norm(STORED * V * known_to, axis=1)
     if q:
         known &= values > singular_cut(m, q, stored) * values[0]
     U = U[:, known]

@@ -226,7 +226,7 @@ def _sketched(
     progress = options.pop("progress")
     sketch = find_range(pass_over(rows, **options), size, center=spec.center, n_iter=n_iter)
     summed = moments_through(rows, sketch.through, with_xx=with_xx, progress=progress, **options)
-    leading = leading_directions(summed, spec.center)
+    leading = leading_directions(summed, spec.center, sketch.off)
     beside = replace(rows, Y=None, classes=None, target_names=None, n_covariates=0)
     gram = from_moments(
         leading.moments,

@@ -36,6 +36,10 @@ class SomeColumns(FeatureGram):
     def y_amplification(self) -> Array:
         return self.inner.y_amplification
 
+    @property
+    def y_off(self) -> Array | None:
+        return self.inner.y_off
+
     def block(self, columns: Any) -> Array:
         return self.inner.block(self.columns[columns])
 

@@ -167,6 +167,10 @@ class WhitenedGram(FeatureGram):
     def y_amplification(self) -> Array:
         return self.x_amplification if self._one_view else self.inner.y_amplification
 
+    @property
+    def y_off(self) -> Array | None:
+        return None if self._one_view else self.inner.y_off
+
     def block(self, columns: Any) -> Array:
         if self._one_view:
             return np.array(self.yy[:, columns])

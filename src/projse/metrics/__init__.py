@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from projse.metrics.alignment import kernel_alignment, linear_kernel_alignment
 from projse.metrics.canonical import canonical_correlations
-from projse.metrics.stability import nogueira_stability, pearson_stability
+from projse.metrics.stability import (
+    nogueira_stability,
+    pearson_stability,
+    stability_interval,
+)
 
 __all__ = [
     "canonical_correlations",
@@ -17,4 +21,5 @@ __all__ = [
     "linear_kernel_alignment",
     "nogueira_stability",
     "pearson_stability",
+    "stability_interval",
 ]

@@ -6,14 +6,12 @@ from statistics import NormalDist
 from typing import Any, overload
 
 import numpy as np
+import scipy.stats
 from numpy.typing import NDArray
 
 from projse.parameters import is_number
 
 Array = NDArray[Any]
-
-FEW_RESAMPLES = 30
-"""With fewer, the interval of the index is too narrow: it is asymptotic in their number."""
 
 
 @overload
@@ -57,9 +55,11 @@ def nogueira_stability(
     -----
     ``O(M d)``. The interval is the published one, ``Φ ± z √v`` with the variance v estimated from
     the rows. It takes the rows as independent and is asymptotic in their number: with few resamples
-    (10, say) it covers the true value less often than it says. It is not clipped and may reach
-    beyond 1, so that its half-width is always ``z √v``; cut it there if you like, no coverage is
-    lost. Equal sets give an interval of no width, which is no proof of anything.
+    (10, say), and where nearly all sets agree, it covers the true value less often than it says.
+    :func:`stability_interval` mends both, and is what :class:`projse.StabilityProjSe` reports. The
+    published one is not clipped and may reach beyond 1, so that its half-width is always ``z √v``;
+    cut it there if you like, no coverage is lost. Equal sets give it no width, which is no proof of
+    anything.
 
     When all sets have the same size, the index equals Kuncheva's and the mean pairwise Pearson
     correlation of the rows.
@@ -97,8 +97,7 @@ def nogueira_stability(
     value = 1 - spread / by_chance
     if confidence is None:
         return value
-    if not is_number(confidence) or not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence!r} must lie between 0 and 1, or be None.")
+    _check_confidence(confidence, ", or be None")
     sizes = z.mean(axis=1)  # k_i / d
     influence = z @ frequencies / d - sizes * share
     influence += value / 2 * (2 * sizes * share - sizes - share + 1)
@@ -106,6 +105,108 @@ def nogueira_stability(
     variance = 4 / M**2 * float(((influence - influence.mean()) ** 2).sum())
     half = NormalDist().inv_cdf(0.5 + float(confidence) / 2) * variance**0.5
     return value, (value - half, value + half)
+
+
+def stability_interval(Z: Any, confidence: float = 0.95) -> tuple[float, float]:
+    """Return limits for the index of infinitely many runs, from a few of them.
+
+    :func:`nogueira_stability` of M runs is off by chance; of further runs like these (resamples of
+    the same rows, say) it would tend to a value in [0, 1], which lies between the limits.
+
+    Parameters
+    ----------
+    Z : array-like of shape (n_resamples, n_features)
+        As in :func:`nogueira_stability`.
+    confidence : float, default=0.95
+        Level, in (0, 1).
+
+    Returns
+    -------
+    low, high : float
+        In [0, 1]; ``low`` is the index itself where that is negative.
+
+    Raises
+    ------
+    ValueError
+        As :func:`nogueira_stability`.
+
+    Notes
+    -----
+    ``Φ ± t s`` where the index is in the middle, with s the jackknife's standard error (the index
+    without each of the runs in turn) and t the quantile of Student's law with M − 1 degrees of
+    freedom: few runs know their own spread badly.
+
+    Near 1, a run that differs may not have been seen yet, and s is too small, 0 for equal sets. The
+    variance is therefore taken where the limit is, as Wilson's interval of a share does: limits lie
+    a distance D from the index with ``D² = t² s² + z² e D``. Here e is what the least event costs,
+    and the variance that a unit of it brings. Downwards, it is one run that has one of its k
+    variables for itself: ``e = 2 / (M k (1 − k / d))``. Upwards, one pair of runs that agree on one
+    variable more: ``e = 2 / (M (M − 1) k (1 − k / d))``. As the slope of ``q (1 − q)`` does, e
+    counts less towards the middle: the first times ``2Φ − 1``, the second times ``1 − 2Φ``.
+
+    It takes the runs as independent, as resamples are, given the rows. In simulations of 5 to 100
+    runs of 20 to 2000 variables it held the value in 90 % of the cases or more at 95 %. The
+    exception are runs that fall into two sets far from each other, of which the rarer one may not
+    have come yet: two disjoint sets, one in a tenth of the runs, gave 64 % with 10 runs, 94 % with
+    30. With two runs, or where all but one are empty (or full), nothing is known: the limits are 0
+    and 1.
+
+    ``O(M d)``.
+
+    References
+    ----------
+    B. Efron, C. Stein: The jackknife estimate of variance. Annals of Statistics 9, 1981.
+    E. B. Wilson: Probable inference, the law of succession, and statistical inference. Journal of
+    the American Statistical Association 22, 1927.
+
+    Examples
+    --------
+    Twenty equal sets are no proof that the next one will be equal:
+
+    >>> from projse.metrics import stability_interval
+    >>> low, high = stability_interval([[1, 1, 0, 0, 0, 0]] * 20)
+    >>> round(low, 2), round(high, 2)
+    (0.71, 1.0)
+    """
+    value = nogueira_stability(Z)
+    _check_confidence(confidence)
+    z = _sets(Z)
+    M, d = z.shape
+    least = min(value, 0.0)
+    others = _without_each(z)
+    if others is None:
+        return least, 1.0
+    level = 0.5 + float(confidence) / 2
+    spread = (M - 1) / M * float(((others - others.mean()) ** 2).sum())
+    reach = float(scipy.stats.t.ppf(level, M - 1)) * spread**0.5
+    k = float(z.sum(axis=1).mean())
+    one_variable = NormalDist().inv_cdf(level) ** 2 / (M * k * (1 - k / d))
+    down = one_variable * max(2 * value - 1, 0.0)
+    up = one_variable / (M - 1) * max(1 - 2 * value, 0.0)
+    low = value - down - float(np.hypot(down, reach))
+    high = value + up + float(np.hypot(up, reach))
+    return max(low, least), min(high, 1.0)
+
+
+def _without_each(z: Array) -> Array | None:
+    """Return the index without each of the runs; None where one of them is not defined."""
+    M, d = z.shape
+    if M < 3:
+        return None
+    counts, sizes = z.sum(axis=0), z.sum(axis=1)
+    total = counts.sum() - sizes
+    squares = counts @ counts - 2 * z @ counts + sizes
+    share = total / (d * (M - 1))
+    by_chance = share * (1 - share)
+    if (total <= 0).any() or (total >= d * (M - 1)).any():
+        return None
+    others: Array = 1 - (share - squares / (d * (M - 1) ** 2)) * (M - 1) / (M - 2) / by_chance
+    return others
+
+
+def _check_confidence(confidence: Any, otherwise: str = "") -> None:
+    if not is_number(confidence) or not 0 < confidence < 1:
+        raise ValueError(f"confidence={confidence!r} must lie between 0 and 1{otherwise}.")
 
 
 def pearson_stability(W: Any) -> float:

@@ -167,6 +167,17 @@ def all_but_one(parts: Sequence[Moments]) -> list[Moments]:
     return [after[0], *inner, before[-1]]
 
 
+def _middle(means: Sequence[Array]) -> Array:
+    """Return the middle one of the blocks' means, column by column.
+
+    One row far from all others drags the mean of all rows away from them: about that, sums of the
+    blocks without this row would be rounding.
+    """
+    place = (len(means) - 1) // 2
+    middle: Array = np.partition(np.stack(means), place, axis=0)[place]
+    return middle
+
+
 class StackedMoments:
     """Moments of blocks about one common shift, stacked: there they simply add up.
 
@@ -185,7 +196,8 @@ class StackedMoments:
         self.n_samples = np.array([block.n_samples for block in blocks])
         self._extremes = StackedExtremes(blocks)
         self.weights = np.array([block.sum_weights for block in blocks])
-        dx = [block.x_mean - total.x_mean for block in blocks]
+        self._x_shift = _middle([block.x_mean for block in blocks])
+        dx = [block.x_mean - self._x_shift for block in blocks]
         self.has_xx = total.xx is not None
         self._x = self._stack(w * d for w, d in zip(self.weights, dx, strict=True))
         self._xx: Array | None = None
@@ -205,7 +217,9 @@ class StackedMoments:
         self._yx: Array | None = None
         if total.y_mean is None:
             return
-        dy = [block.y_mean - total.y_mean for block in blocks]
+        y_means = [np.asarray(block.y_mean) for block in blocks]
+        self._y_shift = _middle(y_means)
+        dy = [mean - self._y_shift for mean in y_means]
         self._y = self._stack(w * d for w, d in zip(self.weights, dy, strict=True))
         self._yy = self._stack(
             block.yy + w * np.outer(d, d)
@@ -277,15 +291,14 @@ class StackedMoments:
             xx_diag = np.diag(xx).copy()
             xx = xx - (w * dx)[:, None] * dx
         moments.n_samples, moments.sum_weights = n, w
-        moments.x_mean = moments.x_mean + dx
+        moments.x_mean = self._x_shift + dx
         moments.xx_diag = np.maximum(xx_diag - w * dx**2, 0.0)
         moments.xx, moments.x_peak = xx, xx_diag
         if y is None:
             return moments
-        assert moments.y_mean is not None
         dy = y / w
         yy = yy.reshape(n_y, n_y)
-        moments.y_mean = moments.y_mean + dy
+        moments.y_mean = self._y_shift + dy
         moments.y_peak = np.diag(yy).copy()
         moments.yy = yy - (w * dy)[:, None] * dy
         moments.yx = yx.reshape(n_y, n_x) - (w * dy)[:, None] * dx

@@ -33,6 +33,9 @@ CLASS_KINDS = "biufUS"
 SLACK = 1e4
 """Entries may be off by this many units of roundoff of the sums that they came from."""
 
+CONSTANT_BEYOND = float(np.sqrt(np.finfo(np.float64).max) / np.finfo(np.float64).eps)
+"""Squares of the last digit of a larger mean overflow: a column that has one is constant."""
+
 DEFINITE_COLUMNS = 512
 """Up to this many variables (some milliseconds) a matrix is also factored, to see its sign."""
 
@@ -96,6 +99,10 @@ def _check_numbers(moments: Moments) -> None:
         raise ValueError(f"sum_weights={short(w)} is no weight of {n} rows")
     if not _is_finite(eps) or not 1e-16 <= eps <= 1e-6:
         raise ValueError(f"eps={short(eps)} is neither float64's roundoff nor float32's")
+    if not _is_finite(moments.y_roundoff) or not 1e-16 <= moments.y_roundoff <= 1e-2:
+        raise ValueError(f"y_roundoff={short(moments.y_roundoff)} is no dtype's")
+    if not isinstance(moments.whole_weights, bool | None):
+        raise ValueError(f"whole_weights={short(moments.whole_weights)} is neither true nor false")
     check_counts(moments)
 
 
@@ -198,7 +205,8 @@ def _check_single_rows(moments: Moments) -> None:
     if moments.yy is not None and moments.y_mean is not None:
         squares.append((np.diag(moments.yy), moments.y_peak, moments.y_mean, "reference"))
     for values, peak, mean, kind in squares:
-        limit = _slack(moments) * moments.sum_weights * mean**2
+        rounded = np.where(np.abs(mean) < CONSTANT_BEYOND, mean, 0.0)
+        limit = _slack(moments) * moments.sum_weights * rounded**2
         if peak is None and (values > limit).any():
             j = int((values > limit).argmax())
             raise ValueError(
@@ -214,10 +222,17 @@ def _slack(moments: Moments) -> float:
 def _sizes(squares: Array, peak: Array | None, mean: Array, moments: Moments) -> Array:
     """Return the sums of squares that rounding is a share of."""
     largest = np.maximum(squares, 0.0) if peak is None else np.maximum(squares, peak)
-    # Sums are about means, which are known to their last digit in float64.
-    digit = np.finfo(np.float64).eps / moments.eps * mean
-    sizes: Array = largest + moments.sum_weights * digit**2
+    # An infinite size would let anything pass.
+    sizes: Array = np.minimum(largest + _about(mean, moments), np.finfo(np.float64).max)
     return sizes
+
+
+def _about(mean: Array, moments: Moments) -> Array:
+    """Return what means add to those sizes: they are known to their last digit in float64."""
+    rounded = np.where(np.abs(mean) < CONSTANT_BEYOND, mean, 0.0)
+    digit = np.finfo(np.float64).eps / moments.eps * rounded
+    about: Array = moments.sum_weights * digit**2
+    return about
 
 
 def _refuse_negative(squares: Array, size: Array, moments: Moments, kind: str) -> None:

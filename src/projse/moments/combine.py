@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from projse.exceptions import PrecisionLossWarning
 from projse.moments.align import aligned
 from projse.moments.check import check_possible
+from projse.moments.counts import whole_in_both
 from projse.moments.extremes import EXTREMES, combined_extremes, forget_removed
 from projse.moments.rounding import ROUNDING, mark_vanished
 from projse.moments.sparse_products import centred_yx, subtract_outer
@@ -119,6 +120,8 @@ def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: fl
         feature_names=a.feature_names or b.feature_names,
         target_names=a.target_names or b.target_names,
         eps=max(a.eps, b.eps),
+        y_roundoff=max(a.y_roundoff, b.y_roundoff),
+        whole_weights=whole_in_both(a.whole_weights, b.whole_weights),
         x_peak=_peak(a.x_peak, b.x_peak, a.xx_diag, sign),
         **extremes,
     )

@@ -2,6 +2,25 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def are_whole(weight: Array | None) -> bool:
+    """Tell whether weights are whole numbers; without any, each row counts once."""
+    return weight is None or bool((weight == np.rint(weight)).all())
+
+
+def whole_in_both(a: bool | None, b: bool | None) -> bool | None:
+    """Tell it of the weights of two sets of rows, of which it may be unknown."""
+    if a is False or b is False:
+        return False
+    return None if a is None or b is None else True
+
 
 def are_no_counts(sum_weights: float, n_rows: int) -> bool:
     """Tell weights on another scale (shares, say) from repetitions of rows, doubtful ones less."""

@@ -14,6 +14,10 @@ Version 2 has in its header also what an encoded table's columns are (``x_variab
 (``encoding``), and how many columns are covariates, which a reader that does not know them must not
 take for references. Moments without any of this are written as version 1, which older readers know.
 
+A header of either version may tell the roundoff that references were stored with (``y_roundoff``,
+where it is more than float64's) and whether all weights were whole numbers (``whole_weights``;
+files without it do not know). Readers that do not know these may leave them.
+
 An array is read with ``allow_pickle=False``; one that the list lacks is None, and one that a reader
 does not know is left. A sparse ``yx`` is kept as its three CSC arrays. What
 was read must fit together, and be possible as moments of some rows, before it is handed out
@@ -60,6 +64,7 @@ HEADER = {
     "arrays",
 }
 COVARIATES = ("n_covariates", "n_partialled")
+EPS = float(np.finfo(np.float64).eps)
 CSC_PARTS = ("data", "indices", "indptr")
 
 
@@ -100,7 +105,7 @@ def write_moments_to(raw: BinaryIO, moments: Moments) -> bytes:
         "shape": [moments.n_y, moments.n_x],
         "arrays": [name for name, _ in arrays],
     }
-    more = {
+    more: dict[str, Any] = {
         "x_variables": _plain(moments.x_variables),
         "y_variables": _plain(moments.y_variables),
         "z_variables": _plain(moments.z_variables),
@@ -109,6 +114,10 @@ def write_moments_to(raw: BinaryIO, moments: Moments) -> bytes:
     }
     more = {name: value for name, value in more.items() if value is not None}
     version = VERSION if more else PLAIN_VERSION
+    if moments.y_roundoff > EPS:
+        more["y_roundoff"] = float(moments.y_roundoff)
+    if moments.whole_weights is not None:
+        more["whole_weights"] = bool(moments.whole_weights)
     text = json.dumps(header | more).encode()
     file = _HashingWriter(raw)
     file.write(MAGIC + PREFIX.pack(version, len(text)) + text)
@@ -165,6 +174,8 @@ def moments_from_bytes(content: bytes, path: str | PathLike[str] = "this") -> Mo
             y_variables=_variables(header.get("y_variables")),
             z_variables=_variables(header.get("z_variables")),
             encoding=header.get("encoding"),
+            y_roundoff=header.get("y_roundoff", EPS),
+            whole_weights=header.get("whole_weights"),
             **{name: header.get(name, 0) for name in COVARIATES},
             **{name: parts.get(name) for name in ARRAYS},  # type: ignore[arg-type]
         )

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from projse.moments import sparse_products
 from projse.moments.accumulate import Progress, accumulate_dense, product_dtype
+from projse.moments.counts import are_whole
 from projse.moments.extremes import Extremes
 from projse.moments.level_sums import has_levels, level_moments
 from projse.moments.leverage import take_loose_extremes
@@ -75,6 +76,8 @@ def moments_of(
     moments.x_variables, moments.y_variables = x, rows.y_variables
     moments.z_variables, moments.encoding = rows.z_variables, rows.encoding
     moments.n_covariates = rows.n_covariates
+    moments.y_roundoff = rows.y_roundoff
+    moments.whole_weights = are_whole(rows.weight)
     return moments
 
 

@@ -63,6 +63,9 @@ class Moments:
         the union.
     eps : float
         Unit roundoff of the products: that of float32 where float32 rows were multiplied.
+    y_roundoff : float
+        Unit roundoff that the references were stored with. Where it is larger than ``eps`` (float32
+        references beside float64 candidates), it tells which directions are rounding.
     x_peak, y_peak : ndarray of shape (n_x,), (n_y,) or None
         Largest sums of squares that a difference came from: its rounding is a share of them. None
         where nothing was subtracted.
@@ -84,6 +87,9 @@ class Moments:
     n_covariates : int
         How many of the last columns of Y are covariates: a selection takes them out of all other
         variables first. Moments add up only with those of the same covariates.
+    whole_weights : bool or None
+        Whether all weights were whole numbers, which may be counts of rows. None where that is not
+        known: files of before do not tell.
     n_partialled : int
         Dimension of covariates that were already taken out (:mod:`projse.moments.partial`):
         p-values have so many degrees of freedom less.
@@ -126,6 +132,8 @@ class Moments:
     encoding: dict[str, Any] | None = None
     n_covariates: int = 0
     n_partialled: int = 0
+    y_roundoff: float = float(np.finfo(np.float64).eps)
+    whole_weights: bool | None = None
 
     @classmethod
     def from_arrays(

@@ -126,6 +126,7 @@ class Through:
             _refuse_gaps(rows)
         through = self(rows, n_jobs)
         moments = moments_of(through, n_jobs=n_jobs, **options)
+        moments.y_roundoff = rows.y_roundoff
         if not alone:
             return moments
         extremes = Extremes.of(through.counted().X)

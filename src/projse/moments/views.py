@@ -75,6 +75,7 @@ def swapped(moments: Moments) -> Moments:
         encoding=moments.encoding,
         n_covariates=moments.n_covariates,
         n_partialled=moments.n_partialled,
+        whole_weights=moments.whole_weights,
     )
 
 

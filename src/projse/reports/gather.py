@@ -15,7 +15,6 @@ from projse.estimators.frequencies import wilson_interval
 from projse.estimators.permutation import PermutationTest
 from projse.estimators.results import output_names
 from projse.exceptions import ProductsMissingError
-from projse.metrics.stability import FEW_RESAMPLES
 from projse.reports.checks import CLOSE, TIE, checks
 from projse.reports.fingerprint import (
     in_python,
@@ -287,7 +286,6 @@ def _frequencies(stability: Any, selector: Any, names: list[str]) -> dict[str, A
         "confidence": level,
         "threshold": float(stability.threshold),
         "n_resamples": n,
-        "few_resamples": n < FEW_RESAMPLES,
         "n_stable": len(stability.selected_),
         "expected_false": number(stability.expected_false_),
         "path": [number(v) for v in stability.stability_path_],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from projse.kernels.eigh import eigh
-from projse.kernels.rank import default_tol
+from projse.kernels.rank import STORED, default_tol
 
 Array = NDArray[Any]
 
@@ -42,6 +42,7 @@ def factor(
     eps: float = float(np.finfo(np.float64).eps),
     largest: float | None = None,
     amplification: Array | None = None,
+    off: Array | None = None,
     directions: tuple[Array, Array] | None = None,
 ) -> Factor:
     """Factor a Gram matrix: ``FᵀF = (K + αI)⁻¹`` on the directions that are kept.
@@ -63,6 +64,9 @@ def factor(
     amplification : ndarray of shape (n,) or None
         How many times its unit roundoff each row of K is off. A direction is dropped that is
         shorter than the rounding of the rows it is made of, whatever ``tol`` says.
+    off : ndarray of shape (n,) or None
+        Length of the rounding that the variable behind each row was stored with. A direction is
+        dropped that is not clearly longer than what it has of that.
     directions : tuple of ndarray or None
         Eigenvalues of K, ascending, and its eigenvectors, where they are known.
 
@@ -81,6 +85,8 @@ def factor(
     known = values > max(cut, 0.0)
     if amplification is not None:
         known &= values > default_tol(n, eps) * (amplification**2 @ vectors**2)
+    if off is not None:
+        known &= values > (STORED * off) ** 2 @ vectors**2
     values, vectors = values[known], vectors[:, known]
     kept = len(values)
     if isinstance(rank, float):

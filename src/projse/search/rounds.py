@@ -195,7 +195,7 @@ class ReferenceSpace:
         K = conditioning.reference()
         units = self.units
         amplification = conditioning.y_amplification()
-        tol = plan.tol
+        tol, off = plan.tol, gram.y_off
         if units is not None:
             K = K * np.outer(units, units)
             if tol is None and not conditioning.rank:
@@ -208,6 +208,7 @@ class ReferenceSpace:
             eps=gram.eps,
             largest=self.largest,
             amplification=amplification if units is None else amplification * units,
+            off=off if off is None or units is None else off * units,
             directions=gram.directions() if K is gram.yy else None,
         )
         if self.largest is None:
@@ -364,8 +365,10 @@ def _select(
         if len(selection.indices) == wanted:
             break
         used_up = plan.round_size is None or taken < plan.round_size
-        # One view explains itself: what the search leaves is rounding, and no round finds more.
-        nothing_left = taken == 0 or (space.by_cholesky and taken < limit)
+        # One view explains itself: what the search leaves is rounding, and no round finds more,
+        # unless it begins in the same space again.
+        over = space.by_cholesky and not (used_up and plan.exhausted == "restart")
+        nothing_left = taken == 0 or (over and taken < limit)
         if nothing_left or not search.eligible.any() or (used_up and plan.exhausted == "stop"):
             selection.stopped = "exhausted"
             break

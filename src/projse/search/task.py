@@ -238,7 +238,7 @@ class Task:
         """Settle ``rank="auto"`` by the number of outputs."""
         if not self.rank_by_outputs:
             return self
-        plan = replace(self.plan, rank=settled_rank("auto", n_outputs))
+        plan = replace(self.plan, rank=settled_rank("auto", n_outputs, self.solver))
         return replace(self, plan=plan, rank_by_outputs=False)
 
     def route(self, rows: Rows, *, progress: Progress | None = None) -> Route:
@@ -379,7 +379,7 @@ class Task:
             refuse_lack(moments, task.plan, task.spec, grouped=task.is_grouped)
         rare, spectrum, n_sketched = None, None, 0
         if sketch is not None:
-            leading = leading_directions(moments, task.spec.center)
+            leading = leading_directions(moments, task.spec.center, sketch.off)
             moments, spectrum, rare = leading.moments, leading.spectrum, sketch.rare
             n_sketched = sketch.n_outputs
         whole = task._needs_whole_reference

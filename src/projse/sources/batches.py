@@ -21,7 +21,7 @@ from projse.sources.blocked_rows import BlockedRows, block_rows, fill
 from projse.sources.columns import Columns, Field
 from projse.sources.covariates import append_covariates
 from projse.sources.encode_targets import refuse_continuous
-from projse.sources.rows import Rows
+from projse.sources.rows import Rows, roundoff
 
 Array = NDArray[Any]
 
@@ -171,6 +171,8 @@ class _Chunk:
         self.size = self.n_blocks * self.block
         self.x_dtype = common_dtype([types[name] for name in columns.features])
         self.y_dtype = common_dtype([types[name] for name in columns.beside])
+        # Covariates beside them may ask for a wider dtype.
+        self.y_stored = roundoff(common_dtype([types[name] for name in columns.targets]))
         self._start()
 
     def _start(self) -> None:
@@ -220,6 +222,7 @@ class _Chunk:
             rows.Y = BlockedRows(self.y, n)
             rows.target_names = columns.beside
             rows.n_covariates = len(columns.covariates)
+            rows.y_stored = self.y_stored
         if columns.labels is not None:
             order = self._sort_by_label(rows)
             if self.y is not None:

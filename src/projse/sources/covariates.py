@@ -50,6 +50,7 @@ def with_covariates(
         Z = Z.toarray() if sp.issparse(Z) else Z
         combined = np.concatenate([np.asarray(Y, dtype=np.float64), Z], axis=1)
     before = rows.y_titles or tuple(f"y{j}" for j in range(Y.shape[1]))
+    more["y_stored"] = rows.y_roundoff
     return replace(rows, Y=combined, target_names=(*before, *names), **more)
 
 

@@ -26,7 +26,8 @@ class Rows:
     are, and ``encoding`` how they were made; ``z_variables`` tell it of covariates that are not all
     numbers.
     The last ``n_covariates`` columns of Y are covariates; ``classes`` and ``one_view`` are about
-    the columns before them.
+    the columns before them. ``y_stored`` is the unit roundoff that references were stored with,
+    where they are in another dtype by now.
     """
 
     X: Any
@@ -40,6 +41,7 @@ class Rows:
     z_variables: Variables | None = None
     encoding: dict[str, Any] | None = None
     n_covariates: int = 0
+    y_stored: float | None = None
 
     @property
     def n_samples(self) -> int:
@@ -70,6 +72,13 @@ class Rows:
             return None
         Z = self.Y[:, self.n_references :]
         return np.asarray(Z.toarray() if sp.issparse(Z) else Z, dtype=np.float64)
+
+    @property
+    def y_roundoff(self) -> float:
+        """Unit roundoff that the references were stored with; whole numbers have float64's."""
+        if self.y_stored is not None:
+            return self.y_stored
+        return roundoff(getattr(self.Y, "dtype", np.float64))
 
     @property
     def y_titles(self) -> tuple[str, ...] | None:
@@ -117,6 +126,12 @@ class Rows:
         Y = None if self.Y is None else _taken(self.Y, indices)
         weight = None if self.weight is None else self.weight[indices]
         return replace(self, X=_taken(self.X, indices), Y=Y, weight=weight)
+
+
+def roundoff(dtype: Any) -> float:
+    """Return the unit roundoff of values of a dtype; whole numbers are exact in float64."""
+    dtype = np.dtype(dtype)
+    return float(np.finfo(dtype if dtype.kind == "f" else np.float64).eps)
 
 
 def _taken(A: Any, indices: Array | slice) -> Any:

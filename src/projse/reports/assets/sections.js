@@ -189,7 +189,7 @@ function stabilitySection({stability: s}) {
   const falses = s.expected_false === null || s.expected_false >= s.n_stable / 2 ? "" : ` At most about ${decimal(s.expected_false, 1)} of the stable ones are expected to be unrelated.`;
   return section("stability", "How stable",
     element("div", {class: "card"}, figure(`Stability ${decimal(s.index, 2)}, between ${decimal(s.interval[0], 2)} and ${decimal(s.interval[1], 2)}`,
-      `The selection was repeated on ${plural(s.n_resamples, "resample")} of the rows. 1 means the same set each time, 0 as good as random. ${plural(s.n_stable, "variable")} came back in at least ${percent(s.threshold)} of them (dashed line).${falses}${s.few_resamples ? " With so few resamples the limits of the stability are too narrow." : ""}`,
+      `The selection was repeated on ${plural(s.n_resamples, "resample")} of the rows. 1 means the same set each time, 0 as good as random. ${plural(s.n_stable, "variable")} came back in at least ${percent(s.threshold)} of them (dashed line).${falses}`,
       chart(`Bars of how often the ${items.length} most frequent variables come back, from ${percent(items[0]?.frequency)} down. The numbers follow as a table.`, (width) => drawFrequencies(items, s.threshold, width)),
       legend([["accent", "picked"], ["bar-quiet", "not picked"], ["whisker", `interval of ${percent(s.confidence)}`]]),
       element("details", {class: "no-print"}, element("summary", {}, "The same as a table"), element("div", {class: "scroll", role: "region", tabindex: "0", "aria-label": "Selection frequencies"}, simpleTable(["Variable", "Comes back", "Interval", "Picked"], rows, "Selection frequencies"))))),
