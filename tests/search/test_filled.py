@@ -19,6 +19,10 @@ KERNELS: list[dict[str, Any]] = [
 ]
 
 
+def _named(kernel: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {getattr(v, '__name__', v)}" for name, v in kernel.items())
+
+
 def cubic(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     return np.asarray(polynomial_kernel(A.T, B.T, degree=3, gamma=1.0, coef0=0.5))
 
@@ -40,7 +44,7 @@ def same(found: ProjSe, want: ProjSe) -> None:
     assert found.table()["name"].tolist() == want.table()["name"].tolist()
 
 
-@pytest.mark.parametrize("kernel", [*KERNELS, {"kernel": cubic}], ids=str)
+@pytest.mark.parametrize("kernel", [*KERNELS, {"kernel": cubic}], ids=_named)
 def test_filled_in_memory_or_before_is_the_same(seed: int, kernel: dict[str, Any]) -> None:
     X, Y = with_gaps(seed)
     want = ProjSe(4, **kernel).fit(X.fillna(X.mean()), Y)
@@ -53,7 +57,7 @@ def test_filled_in_memory_or_before_is_the_same(seed: int, kernel: dict[str, Any
     assert dropped.transform(X).shape == (90, 4)
 
 
-@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+@pytest.mark.parametrize("kernel", KERNELS, ids=_named)
 def test_filled_in_files_and_batches_is_the_same(
     seed: int, tmp_path: Path, kernel: dict[str, Any]
 ) -> None:
