@@ -3,6 +3,8 @@
     python tools/promises.py collect    # asks pytest how many tests there are
     python tools/promises.py run plain  # runs the plain tests, and saves what passed on this Python
     python tools/promises.py run fault  # the same of all tests that inject a fault
+    python tools/promises.py run rooms  # of moments, kernels, search and determinism: these need
+                                        # few packages, where a Python has no wheels of some
     python tools/promises.py page       # writes the table of docs/promises.md
 
 What is not there yet is left out: a row without a file behind it cannot be made.
@@ -16,6 +18,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,11 +26,17 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "promises.md"
 COLLECTED = Path(__file__).with_suffix(".json")
 RAN = Path(__file__).parent / "ran"
-KINDS = {"plain": "not slow", "fault": "fault"}
-"""Runs of tests whose outcomes are saved, and the markers that draw them."""
+KINDS = {
+    "plain": ("not slow", ("",)),
+    "fault": ("fault", ("",)),
+    "rooms": ("not slow", ("estimators/test_determinism.py", "kernels", "moments", "search")),
+}
+"""Runs of tests whose outcomes are saved: the markers that draw them, and where they lie."""
 
 NAMED = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "dask", "pyspark")
 """Packages whose versions a run names."""
+
+MODULES = {"scikit-learn": "sklearn"}
 
 START, END = "<!-- counts: made by tools/promises.py page -->", "<!-- end of counts -->"
 
@@ -80,14 +89,17 @@ def _ran(found: dict[str, Any]) -> Row:
         what = f"tests that inject a fault, run on Python {python}"
     else:
         versions = ", ".join(f"{name} {found['versions'][name]}" for name in NAMED[:4])
-        what = f"plain tests run on Python {python} with {versions}"
+        tests = "plain tests"
+        if found["kind"] == "rooms":
+            tests += " of determinism, moments, kernels and search"
+        what = f"{tests} run on Python {python} with {versions}"
     command = f"python tools/promises.py run {found['kind']}"
     return Row(what, _number(sum(outcomes.values())), ", ".join(said), command)
 
 
 def _order(found: dict[str, Any]) -> tuple[Any, ...]:
-    numbers = (found["python"], found["versions"]["numpy"])
-    return (found["kind"] != "plain", *(tuple(map(int, v.split("."))) for v in numbers))
+    numbers = (found["python"].split()[0], found["versions"]["numpy"])
+    return (found["kind"] == "fault", *(tuple(map(int, v.split("."))) for v in numbers))
 
 
 def _branches(found: dict[str, Any]) -> Iterator[Row]:
@@ -184,9 +196,14 @@ def run(kind: str, *options: str) -> bool:
     import pytest
 
     outcomes = _Outcomes()
-    pytest.main(["-q", "-m", KINDS[kind], *options, str(ROOT / "tests")], plugins=[outcomes])
-    python, versions = platform.python_version(), {name: version(name) for name in NAMED}
-    path = RAN / f"{kind}-{python}-numpy-{versions['numpy']}.json"
+    marker, places = KINDS[kind]
+    paths = [str(ROOT / "tests" / place) for place in places]
+    pytest.main(["-q", "-m", marker, *options, *paths], plugins=[outcomes])
+    python = platform.python_version()
+    if not getattr(sys, "_is_gil_enabled", lambda: True)():
+        python += " free-threaded"
+    versions = {name: version(name) for name in NAMED if find_spec(MODULES.get(name, name))}
+    path = RAN / f"{kind}-{python.replace(' ', '-')}-numpy-{versions['numpy']}.json"
     before = _read(path).get("outcomes", {}) if "--lf" in options else {}
     counts = Counter({**before, "failed": 0}) + Counter(outcomes.found)
     found = {"kind": kind, "python": python, "versions": versions, "outcomes": dict(counts)}
@@ -197,7 +214,7 @@ def run(kind: str, *options: str) -> bool:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["run", ("plain" | "fault") as kind, *options]:
+        case ["run", ("plain" | "fault" | "rooms") as kind, *options]:
             raise SystemExit(0 if run(kind, *options) else 1)
         case ["collect"]:
             COLLECTED.write_text(json.dumps(collect(), indent=1) + "\n")
