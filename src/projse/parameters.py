@@ -24,9 +24,14 @@ def check_pass_options(n_jobs: Any, batch_size: Any, with_xx: Any = "auto") -> N
 
 
 def column_indices(
-    parameter: str, given: Any, n: int, names: tuple[str, ...] | None, noun: str = "column"
+    parameter: str,
+    given: Any,
+    n: int,
+    names: tuple[str, ...] | None,
+    noun: str = "column",
+    view: str = "X",
 ) -> Array:
-    """Turn indices or names of columns into an array of indices; ``noun`` is for messages."""
+    """Turn indices or names of columns into an array; ``noun`` and ``view`` are for messages."""
     if given is None:
         return np.empty(0, dtype=np.intp)
     if isinstance(given, str | Integral):
@@ -42,18 +47,20 @@ def column_indices(
         if isinstance(item, str):
             if names is None:
                 raise ValueError(
-                    f"{parameter} names {item!r}, but X has no column names; pass indices or a "
-                    "data frame."
+                    f"{parameter} names {item!r}, but {view} has no column names; pass indices or "
+                    "a data frame."
                 )
             if item not in places:
                 some = ", ".join(repr(name) for name in names[:5]) + (", …" if n > 5 else "")
-                raise ValueError(f"{parameter} names {item!r}, which is no {noun} of X: {some}.")
+                raise ValueError(
+                    f"{parameter} names {item!r}, which is no {noun} of {view}: {some}."
+                )
             index = places[item]
         elif is_whole(item):
             index = int(item)
             if not 0 <= index < n:
                 raise ValueError(
-                    f"{parameter} holds index {index}, but X has {noun}s 0 to {n - 1}."
+                    f"{parameter} holds index {index}, but {view} has {noun}s 0 to {n - 1}."
                 )
         else:
             raise TypeError(

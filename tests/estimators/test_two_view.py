@@ -445,3 +445,19 @@ def test_the_user_says_what_comes_first(seed):
     Y[:, 2] += X[:, 5]
     views = TwoViewProjSe(3, x_include=[1], **AUTO).fit(X, Y)
     assert views.x_selected_[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ({"n_features_to_select": 4}, "Y has 3 columns"),
+        ({"y_exclude": [7]}, "Y has columns 0 to 2"),
+        ({"y_include": ["a"]}, "Y has no column names"),
+        ({"x_exclude": [7]}, "X has columns 0 to 4"),
+    ],
+)
+def test_errors_name_the_view(seed, parameters, said):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(40, 5)), rng.normal(size=(40, 3))
+    with pytest.raises(ValueError, match=said):
+        TwoViewProjSe(**parameters).fit(X, Y)

@@ -463,7 +463,8 @@ class TwoViewProjSe(
         ):
             names = tuple(getattr(self, known)) if hasattr(self, known) else None
             free = np.ones(n, dtype=bool)
-            free[column_indices("exclude", selector.exclude, n, names)] = False
+            never = column_indices("exclude", selector.exclude, n, names, view=selector._view)
+            free[never] = False
             allowed.append(free)
         pair = best_pair(views, self.center, *allowed)
         if pair is not None:

@@ -32,12 +32,13 @@ GROUPS = ("Groups", "no groups")
 class NamedVariables:
     """Columns, their names where they have any, and the variables that they make up.
 
-    Without ``variables``, each column is one.
+    Without ``variables``, each column is one. ``view`` is what messages call all of them.
     """
 
     n_columns: int
     column_names: tuple[str, ...] | None
     variables: Variables | None = None
+    view: str = "X"
 
     @property
     def n(self) -> int:
@@ -58,7 +59,7 @@ class NamedVariables:
         """Turn indices or names into an array of indices; refuse columns of groups."""
         if self.variables is not None:
             refuse_members(parameter, given, self.column_names, self.variables)
-        return column_indices(parameter, given, self.n, self.names, self.noun)
+        return column_indices(parameter, given, self.n, self.names, self.noun, self.view)
 
     def included_and_excluded(self, include: Any, exclude: Any) -> tuple[Array, Array]:
         """Return what comes first and what is never picked; refuse what is both."""
@@ -88,7 +89,7 @@ class NamedVariables:
         if n_features > available:
             left = f" of which {n_exclude} are excluded" if n_exclude else ""
             raise ValueError(
-                f"n_features_to_select={wanted!r} is more than there are: X has {n} "
+                f"n_features_to_select={wanted!r} is more than there are: {self.view} has {n} "
                 f"{self.noun}s{left}."
             )
         if n_include > n_features:

@@ -110,7 +110,7 @@ class Task:
         spec = KernelSpec(p.kernel, p.degree, p.coef0, p.gamma, p.center, p.scale, p.center_kernel)
         variables = None if p.groups is None else resolve_groups(p.groups, n_x, names)
         refuse_kernel(variables, spec)
-        named = NamedVariables(n_x, names, variables)
+        named = NamedVariables(n_x, names, variables, getattr(p, "_view", "X"))
         include, exclude = named.included_and_excluded(p.include, p.exclude)
         # To start again in the same space, nothing is conditioned on.
         conditions = p.exhausted != "restart"
