@@ -81,6 +81,19 @@ class Directions:
     B: Array
 
 
+@contextmanager
+def _outputs_are_y() -> Iterator[None]:
+    """Call outputs that are refused by their name, not by that of the place they stand in."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        if " of X " not in message:
+            raise
+        raise type(error)(message.replace(" of X ", " of y ")) from error
+
+
+@_outputs_are_y()
 def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketch:
     """Find directions that all but hold the leading ones of the outputs.
 
@@ -103,9 +116,8 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
     being the first that was left out.
     Outputs that are constant, or that covariates explain, have no part in any direction.
     """
-    with _outputs_are_y():
-        first = combined_references(over(Through(of_outputs=True)))
-        outputs = _outputs(first, center)
+    first = combined_references(over(Through(of_outputs=True)))
+    outputs = _outputs(first, center)
     n = len(outputs.xx_diag)
     if n < size:
         raise ValueError(f"y has {n} columns, and {size} directions of it were asked for.")
@@ -127,18 +139,6 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
     off = _stored_rounding(first, unit, V)
     V *= unit[:, None]
     return Sketch(Through(V, mean), n, bool(rare), off)
-
-
-@contextmanager
-def _outputs_are_y() -> Iterator[None]:
-    """Call outputs that are refused by their name, not by that of the place they stand in."""
-    try:
-        yield
-    except ValueError as error:
-        message = str(error)
-        if " of X " not in message:
-            raise
-        raise type(error)(message.replace(" of X ", " of y ")) from error
 
 
 def _stored_rounding(outputs: Moments, unit: Array, V: Array) -> Array | None:
