@@ -148,8 +148,8 @@ def stability_interval(Z: Any, confidence: float = 0.95) -> tuple[float, float]:
     100 runs of 20 to 2000 variables that come independently of each other it held the value in 94 %
     of the cases or more at 95 %. Runs that fall into two sets far from each other, of which the
     rarer one may not have come yet, are told less well: two disjoint sets, one in a tenth of the
-    runs, gave 64 % with 10 runs, 94 % with 30; sets that overlap 72 to 86 % with 4 to 20 runs. With two runs, or where all but one are empty (or full), nothing is known: the limits are 0
-    and 1.
+    runs, gave 64 % with 10 runs, 94 % with 30; sets that overlap 72 to 86 % with 4 to 20 runs. With
+    two runs, or where all but one are empty (or full), nothing is known: the limits are 0 and 1.
 
     ``O(M d)``.
 
