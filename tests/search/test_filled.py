@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from sklearn.metrics.pairwise import polynomial_kernel
 
-from projse import ProjSe, ProjSeCV
+from projse import ProjSe, ProjSeCV, moments_from
+from projse.exceptions import ProductsMissingError
 
 KERNELS: list[dict[str, Any]] = [
     {"kernel": "rbf"},
@@ -78,6 +79,8 @@ def test_what_is_several_columns_is_refused_for_what_it_is(seed: int, tmp_path: 
     for parameters, more, words in (
         ({"missing": "indicator"}, {}, "Numbers with gaps need kernel='linear', not kernel='rbf'"),
         ({"missing": "mean"}, {"h": ["u", "v", "w"] * 30}, "Categories need kernel='linear'"),
+        ({"missing": "mean"}, {"h": ["u", "v"] * 45}, r"Categories need .* 'h' has 2"),
+        ({"missing": "indicator"}, {"h": ["u", "v"] * 45}, r"Categories need .* 'h' has 2"),
         ({"missing": "mean", "basis": "spline"}, {}, "Splines need kernel='linear'"),
     ):
         table = X.assign(**more)
@@ -91,3 +94,16 @@ def test_what_is_several_columns_is_refused_for_what_it_is(seed: int, tmp_path: 
         ProjSeCV(ProjSe(2, kernel="rbf", missing="mean")).fit(X, Y)
     with pytest.raises(ValueError, match=r"Groups need kernel='linear'.* or no groups"):
         ProjSe(2, kernel="rbf", groups={"ab": ["a", "b"]}).fit(X.fillna(0), Y)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=_named)
+def test_moments_without_the_products_that_fill_gaps_are_told(
+    seed: int, kernel: dict[str, Any]
+) -> None:
+    X, Y = with_gaps(seed)
+    table = pd.concat([X, Y], axis=1)
+    options: dict[str, Any] = {"targets": ["u", "v", "w"], "missing": "mean"}
+    selector = ProjSe(2, missing="mean", **kernel)
+    with pytest.raises(ProductsMissingError, match=r"missing='mean' .* with_xx=True"):
+        selector.fit_moments(moments_from(table, with_xx=False, **options))
+    selector.fit_moments(moments_from(table, with_xx=True, **options))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from projse import ProjSe, moments_from
+from projse.cli.values import split
 from projse.exceptions import SourceError, StateError
 from projse.sources import csv, open_source
 
@@ -39,6 +41,17 @@ def with_value(frame: pd.DataFrame, column: str, value: str, row: int) -> pd.Dat
     frame = frame.astype({column: object})
     frame.loc[row, column] = value
     return frame
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("mark", ['"', "n,a", 'so "far", no', "?"])
+def test_the_remedy_can_be_typed_as_it_is_told(seed: int, tmp_path: Path, mark: str) -> None:
+    path = written(with_value(numbers(seed), "a", mark, 333), tmp_path / "t.csv")
+    with pytest.raises(SourceError) as error:
+        moments_from(path, targets="y")
+    typed = shlex.split(str(error.value).partition("--na ")[2].partition("); ")[0])
+    assert split(typed) == [mark]
+    moments_from(path, targets="y", na_values=split(typed), missing="drop")
 
 
 @pytest.mark.usefixtures("small_blocks")
@@ -127,6 +140,56 @@ def test_a_state_without_marks_is_written_as_before(seed: int, tmp_path: Path) -
     path = written(numbers(seed), tmp_path / "t.csv")
     moments_from(path, targets="y", state=tmp_path / "state")
     assert "na_values" not in (tmp_path / "state" / "state.json").read_text()
+
+
+@pytest.mark.parametrize("given", [-999, -999.0, np.int64(-999), "-999", "-999.0", [-999, "?"]])
+@pytest.mark.parametrize("written_as", ["-999", "-999.0", "-999.00", " -999", "-999 "])
+def test_a_number_is_a_mark_however_it_is_written(
+    seed: int, tmp_path: Path, given: Any, written_as: str
+) -> None:
+    path = written(with_value(numbers(seed), "a", written_as, 7), tmp_path / "t.csv")
+    moments = moments_from(path, targets="y", na_values=given, missing="drop")
+    assert moments.n_samples == N_ROWS - 1
+
+
+@pytest.mark.parametrize("mark", ["?", "? ", " ? "])
+def test_blanks_around_a_mark_do_not_count(seed: int, tmp_path: Path, mark: str) -> None:
+    path = written(with_value(numbers(seed), "a", mark, 7), tmp_path / "t.csv")
+    moments = moments_from(path, targets="y", na_values="?", missing="drop")
+    assert moments.n_samples == N_ROWS - 1
+
+
+@pytest.mark.parametrize("given", [{"a": "?"}, object(), ["?", None], b"?", [True]])
+def test_marks_that_are_none_are_refused_by_name(seed: int, tmp_path: Path, given: Any) -> None:
+    path = written(numbers(seed), tmp_path / "t.csv")
+    with pytest.raises(TypeError, match=r"na_values=.* must be what stands for a gap"):
+        moments_from(path, targets="y", na_values=given)
+
+
+def test_files_that_are_open_have_the_marks_they_were_opened_with(
+    seed: int, tmp_path: Path
+) -> None:
+    path = written(with_value(numbers(seed), "a", "-999", 7), tmp_path / "t.csv")
+    options: dict[str, Any] = {"targets": "y", "missing": "drop"}
+    opened = open_source(path, na_values="-999")
+    assert moments_from(opened, **options).n_samples == N_ROWS - 1
+    assert moments_from(opened, na_values="-999", **options).n_samples == N_ROWS - 1
+    for other in (open_source(path), open_source(path, na_values="?")):
+        with pytest.raises(ValueError, match=r"opened with na_values=.* not with \['-999'\]"):
+            moments_from(other, na_values="-999", **options)
+    options["state"] = tmp_path / "state"
+    moments_from(opened, **options)
+    with pytest.raises(StateError, match="na_values: now without '-999'"):
+        moments_from(path, **options)
+
+
+def test_arrays_in_files_take_no_marks(seed: int, tmp_path: Path) -> None:
+    frame = numbers(seed)
+    paths = (tmp_path / "X.npy", tmp_path / "Y.npy")
+    np.save(paths[0], frame[["code", "a"]].to_numpy())
+    np.save(paths[1], frame[["y"]].to_numpy())
+    with pytest.raises(ValueError, match="is for CSV files, and the source has none"):
+        moments_from(paths, na_values="?")
 
 
 def test_marks_are_for_csv_files(seed: int, tmp_path: Path) -> None:

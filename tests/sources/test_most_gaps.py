@@ -52,3 +52,9 @@ def test_a_stream_that_is_gone_is_told_without_a_name(seed: int) -> None:
     batches = (pa.RecordBatch.from_pandas(emptied(seed, "a")) for _ in range(2))
     with pytest.raises(SourceError, match="Leave out columns that are mostly gaps"):
         moments_from(batches, targets="y", missing="drop")
+
+
+def test_weights_that_are_all_missing_are_told_as_such(seed: int) -> None:
+    frame = emptied(seed, "z")
+    with pytest.raises(ValueError, match="a gap, in sample_weight or a sparse y"):
+        ProjSe(1, missing="drop").fit(frame[["a"]], frame["y"], sample_weight=frame["z"])

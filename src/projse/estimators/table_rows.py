@@ -315,7 +315,7 @@ def refuse_nothing(
     """Refuse to drop all rows; name the column with the most gaps."""
     if keep.any():
         return
-    worst, most = "the weights have", 0
+    worst, most = "", 0
     for label, table in tables.items():
         if table is None or sp.issparse(table):
             continue
@@ -324,7 +324,7 @@ def refuse_nothing(
             n = int(gaps_in(Frame(frame.data[:, [j]])).sum())
             if n > most:
                 worst, most = f"column {frame.title(j)} of {label} has {n}", n
-    raise ValueError(
-        f"missing='drop' leaves none of {len(keep)} rows: every row has a gap ({worst}). Leave "
-        f"that column out{remedy}."
-    )
+    what = f" ({worst}). Leave that column out{remedy}"
+    if not most:
+        what = ", in sample_weight or a sparse y. Fill those in"
+    raise ValueError(f"missing='drop' leaves none of {len(keep)} rows: every row has a gap{what}.")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +37,7 @@ from projse.sources import open_source
 from projse.sources.columns import Columns, Request, choose, warn_nameless
 from projse.sources.encoded_rows import first_look
 from projse.sources.most_gaps import most_gaps
+from projse.sources.open import marks_of
 from projse.sources.parts import Part, Reading, fields_of
 
 if TYPE_CHECKING:
@@ -179,6 +181,7 @@ class OpenSource:
             target_type=target_type,
             na_values=self.request.na_values,
         )
+        self.request = replace(self.request, na_values=marks_of(self.parts))
         if options.state is not None and any(part.path is None for part in self.parts):
             raise ValueError(
                 "state keeps the sums of files, and this source is none; pass paths, or leave it "

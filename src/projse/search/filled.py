@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from projse.exceptions import ProductsMissingError
 from projse.kernels.combined_candidates import combined_candidate_rows, combined_candidates
 from projse.moments.sums import Moments
 from projse.sources.rows import Rows
@@ -45,8 +46,16 @@ def filled_rows(rows: Rows, min_frequency: int) -> Rows | None:
 
 
 def filled_moments(moments: Moments, min_frequency: int) -> Moments | None:
-    """Do the same for moments, which hold the products of the candidates."""
+    """Do the same for moments, which have to hold the products of the candidates."""
     assert moments.x_variables is not None
-    if not are_filled(moments.encoding, moments.x_variables) or moments.xx is None:
+    if not are_filled(moments.encoding, moments.x_variables):
         return None
+    if moments.xx is None:
+        if moments.x_variables.are_columns:  # without a gap so far
+            return None
+        raise ProductsMissingError(
+            "missing='mean' with this kernel needs the products of the candidates with each "
+            "other, to fill their gaps, and these moments do not hold them; sum them with "
+            "with_xx=True."
+        )
     return combined_candidates(moments, min_frequency)[0]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from projse.kernels.routes import KernelSpec
 from projse.parameters import column_indices, is_whole
+from projse.search.filled import widths
 from projse.sources.groups import refuse_members
 from projse.sources.variables import Variables
 
@@ -17,7 +18,7 @@ Array = NDArray[Any]
 
 LEAVE_OUT = "leave such columns out"
 SEVERAL = {
-    "level": ("Categories", LEAVE_OUT),
+    "level": ("Categories", f"{LEAVE_OUT}, or make numbers of them"),
     "spline": ("Splines", "basis='linear'"),
     "trend": ("Dates", LEAVE_OUT),
     "cycle": ("Dates", LEAVE_OUT),
@@ -105,7 +106,9 @@ def refuse_kernel(variables: Variables | None, spec: KernelSpec) -> None:
     if spec.is_linear or variables is None or variables.are_columns:
         return
     counts = np.bincount(variables.of_column, minlength=variables.n)
-    widest = int(np.argmax(counts))
+    # Gaps may have been filled: they are the reason where nothing else is.
+    without_gaps = widths(variables, filled=True)
+    widest = int(np.argmax(without_gaps if without_gaps.max() > 1 else counts))
     columns = variables.columns_of(widest)
     kinds = {variables.columns[j].kind for j in columns}
     what, remedy = next((SEVERAL[kind] for kind in SEVERAL if kind in kinds), GROUPS)

@@ -123,4 +123,6 @@ def _place(row: int) -> str:
 
 def _typed(text: str) -> str:
     """Return one item of a list as it is typed in a shell."""
-    return shlex.quote(f'"{text}"' if "," in text else text)
+    if "," in text or '"' in text:
+        text = '"' + text.replace('"', '""') + '"'
+    return shlex.quote(text)

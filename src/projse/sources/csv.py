@@ -15,6 +15,7 @@ from projse.sources import files as _files
 from projse.sources.bad_value import BadValue, RaggedLine
 from projse.sources.columns import Columns, Field
 from projse.sources.file_part import FilePart
+from projse.sources.gap_marks import spellings
 from projse.sources.parts import Reading, import_arrow
 
 BLOCK_BYTES = 1 << 24
@@ -71,10 +72,10 @@ class CsvPart(FilePart):
     def _conversion(self, **options: Any) -> Any:
         import pyarrow.csv as csv
 
-        # Where a blank follows each comma, it is part of the text; not so in numbers.
-        marks = [*self.na_values, *(f" {mark}" for mark in self.na_values)]
+        fraction = self._dialect.fraction
+        marks = [form for mark in self.na_values for form in spellings(mark, fraction)]
         options["null_values"] = [*csv.ConvertOptions().null_values, *PANDAS_GAPS, *marks]
-        return csv.ConvertOptions(decimal_point=self._dialect.fraction, **options)
+        return csv.ConvertOptions(decimal_point=fraction, **options)
 
     @cached_property
     def _dialect(self) -> Dialect:

@@ -27,6 +27,7 @@ from projse.sources.arrow_file import IpcPart
 from projse.sources.csv import CsvPart
 from projse.sources.dataset_part import FragmentPart
 from projse.sources.files import File, find_files
+from projse.sources.gap_marks import gap_marks
 from projse.sources.parquet import ParquetPart
 from projse.sources.parts import Items, Part
 from projse.sources.stream_parts import BatchesPart, StreamPart
@@ -39,7 +40,7 @@ def open_source(
     *,
     format: str | None = None,
     target_type: str = "auto",
-    na_values: Sequence[str] = (),
+    na_values: Any = None,
 ) -> list[Part]:
     """List the parts of a source, in the order in which they are summed.
 
@@ -51,7 +52,7 @@ def open_source(
         Format of the files; None goes by their names, then by their first bytes.
     target_type : {"auto", "continuous", "class"}, default="auto"
         How to read the Y of arrays.
-    na_values : sequence of str, default=()
+    na_values : str or sequence of str, default=None
         What stands for a gap in CSV files, beside what does in any case.
 
     Returns
@@ -67,17 +68,28 @@ def open_source(
     >>> [part.label for part in open_source((X, Y))]
     ['the arrays']
     """
+    marks = gap_marks(na_values)
+    parts = _opened(source, format, target_type, marks)
+    if marks:
+        _refuse_unread(marks, parts)
+    return parts
+
+
+def marks_of(parts: Sequence[Part]) -> tuple[str, ...]:
+    """Return what stands for a gap in CSV files among parts, however these were opened."""
+    return tuple(sorted({mark for part in parts for mark in getattr(part, "na_values", ())}))
+
+
+def _opened(
+    source: Any, format: str | None, target_type: str, marks: tuple[str, ...]
+) -> list[Part]:
+    """List the parts of a source of any kind."""
     if isinstance(source, str | os.PathLike) or _is_paths(source):
         if isinstance(source, tuple) and all(str(p).endswith(".npy") for p in source):
             return [_memory_maps(source, target_type)]
-        files = find_files(source, format)
-        if na_values and all(file.format != "csv" for file in files):
-            raise ValueError(_only_csv(na_values))
-        return [_file_part(file, na_values) for file in files]
+        return [_file_part(file, marks) for file in find_files(source, format)]
     if isinstance(source, list) and source and all(isinstance(part, Part) for part in source):
         return source
-    if na_values:
-        raise ValueError(_only_csv(na_values))
     if format is not None:
         raise ValueError(f"format={format!r} is for files; the source is no path.")
     if isinstance(source, tuple) and 1 <= len(source) <= 3 and hasattr(source[0], "shape"):
@@ -137,17 +149,26 @@ def _from_items(items: Items, target_type: str) -> Part:
     )
 
 
-def _only_csv(na_values: Sequence[str]) -> str:
-    return (
-        f"na_values={list(na_values)!r} is for CSV files, and the source has none; put nulls or "
-        "NaN where a value is missing."
-    )
+def _refuse_unread(marks: tuple[str, ...], parts: list[Part]) -> None:
+    """Refuse marks of gaps that no part would look for."""
+    files = [part for part in parts if isinstance(part, CsvPart)]
+    if not files:
+        raise ValueError(
+            f"na_values={list(marks)!r} is for CSV files, and the source has none; put nulls or "
+            "NaN where a value is missing."
+        )
+    for part in files:
+        if part.na_values != marks:
+            raise ValueError(
+                f"{part.label} was opened with na_values={list(part.na_values)!r}, not with "
+                f"{list(marks)!r}; say na_values where it is opened (open_source)."
+            )
 
 
-def _file_part(file: File, na_values: Sequence[str]) -> Part:
+def _file_part(file: File, marks: tuple[str, ...]) -> Part:
     """Return the part for a file of a known format."""
     if file.format == "csv":
-        return CsvPart(file, tuple(na_values))
+        return CsvPart(file, marks)
     kinds: dict[str, Any] = {
         "parquet": ParquetPart,
         "arrow": IpcPart,

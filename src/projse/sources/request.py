@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from projse.sources.encode_targets import TARGET_TYPES
+from projse.sources.gap_marks import gap_marks
 
 MISSING = ("refuse", "drop", "indicator", "mean")
 BASES = ("linear", "spline")
@@ -77,7 +78,7 @@ class Request:
             covariates=_patterns("covariates", covariates),
             categorical=_declared(categorical_features),
             basis=basis,
-            na_values=_markers(na_values),
+            na_values=gap_marks(na_values),
         )
 
     @property
@@ -130,19 +131,6 @@ def _patterns(parameter: str, given: Any) -> tuple[str, ...]:
         if all(isinstance(item, str | int | np.integer) for item in items):
             return tuple(str(item) for item in items)
     raise TypeError(f"{parameter}={given!r} must be a column name, a pattern, or several of them.")
-
-
-def _markers(given: Any) -> tuple[str, ...]:
-    """Return what marks gaps, each once, in an order that does not depend on how it was given."""
-    if given is None:
-        return ()
-    items = [given] if isinstance(given, str | int | float) else list(given)
-    if any(isinstance(item, bool) or not isinstance(item, str | int | float) for item in items):
-        raise TypeError(
-            f"na_values={given!r} must be what stands for a gap in CSV files, such as '?', or "
-            "several of them."
-        )
-    return tuple(sorted({str(item) for item in items}))
 
 
 def _one_name(parameter: str, given: Any) -> str | None:
