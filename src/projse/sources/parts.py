@@ -45,6 +45,7 @@ class Part(ABC):
 
     ``label`` is what messages call it. ``path`` is None where it is no file. ``repeatable`` tells
     whether it can be read a second time. ``done`` is the share of it that was read so far.
+    ``na_values`` are marks of gaps that it was opened with, for text alone.
     """
 
     label: str = "the source"
@@ -52,6 +53,7 @@ class Part(ABC):
     repeatable: bool = False
     size: int = 0
     done: float = 0.0
+    na_values: tuple[str, ...] = ()
 
     @abstractmethod
     def fields(self) -> list[Field] | None:
