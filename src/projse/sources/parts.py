@@ -161,7 +161,7 @@ class ArrowPart(Part):
         check_complete(reading.columns, self.fields(), self.label)
         with self._named_errors():
             schema, batches = self._begun or self._open(reading.columns.all, reading)
-        seen, taken, n_rows = [], [take(_no_rows(schema))], 0
+        seen, taken, n_rows = [], [take(no_rows(schema))], 0
         for batch in self._checked(batches):
             if not self.repeatable:
                 seen.append(batch)
@@ -243,7 +243,8 @@ class ArrowPart(Part):
         return f"{self.label} cannot be read: {reason}. {self.remedy}"
 
 
-def _no_rows(schema: Any) -> Any:
+def no_rows(schema: Any) -> Any:
+    """Return a batch without rows, which keeps no others in memory."""
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
