@@ -217,7 +217,9 @@ def test_marks_of_gaps_are_named_by_an_option(seed, command, failure, tmp_path):
     frame["age"] = frame["age"].mask(marked["age"].isin(["?", "n/d"]))
     want = ProjSe(4, missing="indicator").fit(frame[features], frame[TARGETS])
     select = ("select", path, "-t", "y_*", "-k", "4", "--missing", "indicator")
-    for options in (("--na", "?,n/d", "--state", state), ("--na", "?", "--na", "n/d")):
+    marks = ("--na", "?,n/d")
+    held = (*marks, "--permutations", "9")  # whose rows are in memory, and no longer in a file
+    for options in ((*marks, "--state", state), ("--na", "?", "--na", "n/d"), held):
         done = command(*select, *options)
         assert picks(done) == [features[j] for j in want.selected_], done.stderr
     assert "na_values" in failure(*select, "--state", state)

@@ -204,6 +204,14 @@ def test_constants(form, options):
     refuse_fit("All columns of y are zero", y=FORMS[form](np.zeros(Y.shape)), parameters=zero)
 
 
+def test_centring_the_kernel_leaves_nothing_of_a_single_column():
+    X, Y = planted(0)
+    options = {"center_kernel": True, "n_features_to_select": 1}
+    words = "no two differ, and center_kernel=True takes out what they share"
+    refuse_fit("All columns of y", words, y=Y[:, 0], parameters=options)
+    refuse_fit("All columns of X", words, X=X[:, :1], parameters=options)
+
+
 def test_one_class_only():
     for labels in (["a"] * 200, np.zeros(200, dtype=int), np.ones(200, dtype=bool)):
         refuse_fit("y", "constant", y=labels)

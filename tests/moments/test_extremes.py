@@ -171,6 +171,23 @@ def test_a_row_that_has_left_a_window_is_not_held_against_a_variable(seed, glitc
     assert_allclose(leverage(window)[4], leverage(rest.moments_)[4], rtol=1e-6)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("weight", [None, 0.01])
+@pytest.mark.parametrize("mark", [-999.0, 300.0])
+def test_a_value_that_stands_out_again_is_held_against_a_variable(seed, mark, weight, dtype):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(400, 6)), rng.normal(size=(400, 2))
+    Y += X[:, :2]
+    X[[7, 250], 3] = mark  # a row with it leaves, and one stays
+    X = X.astype(dtype)
+    weights = None if weight is None else np.full(400, weight)
+    first = None if weight is None else weights[:200]
+    window = Moments.from_arrays(X, Y, weights) - Moments.from_arrays(X[:200], Y[:200], first)
+    rest = Moments.from_arrays(X[200:], Y[200:], first)
+    assert_allclose(leverage(window)[3], leverage(rest)[3], rtol=1e-3)
+    assert (leverage(window)[[0, 1]] < 0.4).all()
+
+
 def test_sums_of_blocks(seed):
     X, Y = views(seed)
     cuts = np.array_split(np.arange(len(X)), 5)

@@ -11,6 +11,7 @@ import pytest
 
 from projse import ProjSe, moments_from
 from projse.exceptions import SourceError
+from projse.sources.parts import ArrowPart
 
 
 def emptied(seed: int, column: str, **more: Any) -> pd.DataFrame:
@@ -44,6 +45,25 @@ def test_the_empty_column_of_frames_is_named(seed: int, column: str, label: str)
         ProjSe(1, missing="drop").fit(frame[["a", "b"]], frame[["y"]], covariates=frame[["z"]])
     with pytest.raises(ValueError, match="leaves none of 50 rows"):
         ProjSe(1, missing="drop").fit(frame[["a", "b"]], frame["y"], covariates=frame["z"])
+
+
+def test_the_search_for_the_empty_column_holds_no_rows(
+    seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    head, held = ArrowPart.head, []
+
+    def counting(part: ArrowPart, reading: Any, n: int, take: Any) -> Any:
+        def taken(batch: Any) -> Any:
+            held.append(take(batch).get_total_buffer_size())
+            return take(batch)
+
+        return head(part, reading, n, taken)
+
+    emptied(seed, "a").to_parquet(tmp_path / "t.parquet")
+    monkeypatch.setattr(ArrowPart, "head", counting)
+    with pytest.raises(SourceError, match="Leave out 'a'"):
+        moments_from(tmp_path / "t.parquet", targets="y", missing="drop", features=["a", "b"])
+    assert held[-1] == 0
 
 
 def test_a_stream_that_is_gone_is_told_without_a_name(seed: int) -> None:

@@ -29,6 +29,9 @@ HIGH = 0.4
 """Leverage above this: two rows that stand out alike have a half each, three have a third. Heavy
 tails reach a third now and then, and carry signal."""
 
+ALONE = (0.95, 1.001)
+"""A row with such a share of the squares makes them up, with room for rounding."""
+
 FORGOTTEN = 1e4
 """So many units of roundoff of the sums that a difference came from tell nothing of its squares."""
 
@@ -115,7 +118,8 @@ def forget_removed(rest: Moments, removed: Moments) -> None:
     An extreme that the removed rows have is a bound for the others. Where it would let a row stand
     out, that row is most likely among those that are gone: or a row that has left a window would be
     held against a variable for good. But for columns of two values, whose squares tell that both
-    are still there, and for those of which nothing but rounding is left.
+    are still there, for those whose squares are just what one more row with this value makes (999
+    for a gap, say, which comes again), and for those of which nothing but rounding is left.
     """
     w, n = rest.sum_weights, rows_that_count(rest.sum_weights, rest.n_samples)
     views: list[tuple[str, Any, Any, Any]] = [("x", rest.x_mean, rest.xx_diag, rest.x_peak)]
@@ -130,11 +134,18 @@ def forget_removed(rest: Moments, removed: Moments) -> None:
         squares = np.where(squares > FORGOTTEN * rest.eps * peak, squares, np.inf)
         root = np.sqrt(squares * (n / w)) if w > 0 else np.full_like(squares, np.inf)
         several = ~np.isclose(w * (mean - low) * (high - mean), squares, rtol=1e-6, atol=0)
-        far, near = np.sqrt(HIGH) * root, np.sqrt(HIGH / 4) * root
-        fell = several & (gone[0] <= low) & (mean - low > far)
-        rose = several & (gone[1] >= high) & (high - mean > far)
+        near = np.sqrt(HIGH / 4) * root
+        fell = several & (gone[0] <= low) & _is_gone(mean - low, root)
+        rose = several & (gone[1] >= high) & _is_gone(high - mean, root)
         setattr(rest, names[0], np.where(fell, mean - near, low))
         setattr(rest, names[1], np.where(rose, mean + near, high))
+
+
+def _is_gone(distance: Array, root: Array) -> NDArray[np.bool_]:
+    """Tell whether a row this far out would stand out, and is not what the squares consist of."""
+    share = (distance / root) ** 2
+    gone: NDArray[np.bool_] = (share > HIGH) & ((share < ALONE[0]) | (share > ALONE[1]))
+    return gone
 
 
 class StackedExtremes:

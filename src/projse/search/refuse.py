@@ -40,6 +40,8 @@ def refuse_silence(selection: Selection, plan: Plan) -> None:
 def what_is_constant(gram: FeatureGram, plan: Plan, spec: KernelSpec) -> str | None:
     """Say that all candidates or all references are constant; None if they are not."""
     kind = "constant" if spec.center else "zero"
+    if spec.center_kernel:
+        kind += ", or no two differ, and center_kernel=True takes out what they share"
     if gram.n_conditioned:
         kind += ", or explained wholly by the covariates"
     if not gram.alive.any():

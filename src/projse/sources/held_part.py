@@ -17,6 +17,7 @@ class HeldPart(ArrowPart):
     def __init__(self, part: ArrowPart, table: Any) -> None:
         self.part, self.table = part, table
         self.label, self.path, self.size = part.label, part.path, part.size
+        self.na_values = part.na_values
 
     def fingerprint(self, content: bool = False) -> dict[str, Any]:
         """Return that of the part."""

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from projse.sources.parts import Part, Reading, no_rows
+
 if TYPE_CHECKING:
     from projse.sources.columns import Columns
-    from projse.sources.parts import Part, Reading
 
 
 def most_gaps(
@@ -26,7 +27,7 @@ def most_gaps(
         for name in columns.all:
             gaps = batch.column(name).is_null(nan_is_null=True)
             counts[name] += gaps.true_count
-        return batch.slice(0, 0)
+        return no_rows(batch.schema)  # an empty slice would keep the whole batch in memory
 
     for part in parts:
         part.head(reading, 1, count)

@@ -77,7 +77,7 @@ def open_source(
 
 def marks_of(parts: Sequence[Part]) -> tuple[str, ...]:
     """Return what stands for a gap in CSV files among parts, however these were opened."""
-    return tuple(sorted({mark for part in parts for mark in getattr(part, "na_values", ())}))
+    return tuple(sorted({mark for part in parts for mark in part.na_values}))
 
 
 def _opened(
@@ -151,7 +151,7 @@ def _from_items(items: Items, target_type: str) -> Part:
 
 def _refuse_unread(marks: tuple[str, ...], parts: list[Part]) -> None:
     """Refuse marks of gaps that no part would look for."""
-    files = [part for part in parts if isinstance(part, CsvPart)]
+    files = [part for part in parts if part.na_values or isinstance(part, CsvPart)]
     if not files:
         raise ValueError(
             f"na_values={list(marks)!r} is for CSV files, and the source has none; put nulls or "

@@ -45,6 +45,7 @@ class Part(ABC):
 
     ``label`` is what messages call it. ``path`` is None where it is no file. ``repeatable`` tells
     whether it can be read a second time. ``done`` is the share of it that was read so far.
+    ``na_values`` are marks of gaps that it was opened with, for text alone.
     """
 
     label: str = "the source"
@@ -52,6 +53,7 @@ class Part(ABC):
     repeatable: bool = False
     size: int = 0
     done: float = 0.0
+    na_values: tuple[str, ...] = ()
 
     @abstractmethod
     def fields(self) -> list[Field] | None:
@@ -159,7 +161,7 @@ class ArrowPart(Part):
         check_complete(reading.columns, self.fields(), self.label)
         with self._named_errors():
             schema, batches = self._begun or self._open(reading.columns.all, reading)
-        seen, taken, n_rows = [], [take(_no_rows(schema))], 0
+        seen, taken, n_rows = [], [take(no_rows(schema))], 0
         for batch in self._checked(batches):
             if not self.repeatable:
                 seen.append(batch)
@@ -241,7 +243,8 @@ class ArrowPart(Part):
         return f"{self.label} cannot be read: {reason}. {self.remedy}"
 
 
-def _no_rows(schema: Any) -> Any:
+def no_rows(schema: Any) -> Any:
+    """Return a batch without rows, which keeps no others in memory."""
     import pyarrow as pa
 
     return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
