@@ -148,6 +148,22 @@ def test_missing_labels_of_files_are_refused_with_one_hint(seed, tmp_path, missi
         ProjSe(1, missing=missing).fit_source(tmp_path / "rows.parquet", targets="label")
 
 
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+def test_outputs_stand_in_the_same_order_whatever_batches_have_gaps_and_levels(seed, missing):
+    X, _, rng = rows_of(seed)
+    days = pd.Timestamp("2021-05-01") + pd.to_timedelta(rng.integers(0, 2000, len(X)), "h")
+    Y = pd.DataFrame({"level": rng.choice(list("pqr"), len(X)), "day": days, "number": X.x})
+    late = np.arange(len(X)) >= 60
+    Y = Y.mask(np.outer(late & (rng.random(len(X)) < 0.3), [True, True, True]))
+    Y.loc[late & (Y["level"] == "p"), "level"] = "o"
+    whole = ProjSe(2, missing=missing).fit(X, Y)
+    parts = ProjSe(2, missing=missing)
+    for batch in (slice(0, 60), slice(60, 120)):
+        parts.partial_fit(X[batch], Y[batch])
+    assert parts.output_names_.tolist() == whole.output_names_.tolist()
+    np.testing.assert_allclose(parts.explained_, whole.explained_, rtol=0, atol=1e-10)
+
+
 ONE_OUTPUT = ("numbers", "nullable", "whole", "text", "categories", "booleans")
 
 
