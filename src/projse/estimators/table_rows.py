@@ -93,6 +93,11 @@ class TableRows:
         y, covariates = as_table(y), as_table(covariates)
         covariates = covariates.toarray() if sp.issparse(covariates) else covariates
         for part, label in ((y, "y"), (covariates, "covariates")):
+            if part is not None and not part.shape:
+                raise ValueError(
+                    f"{label} must be one- or two-dimensional; it has 0 dimensions. Pass a value a "
+                    "row, as an array or a data frame."
+                )
             if part is not None and part.shape[0] != n:
                 raise ValueError(
                     f"X and {label} have different numbers of rows: {n} and {part.shape[0]} "
