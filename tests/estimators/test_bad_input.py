@@ -517,7 +517,9 @@ def test_frames_that_are_no_source_are_refused_in_words():
     sparse = pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(X))
     refused(lambda: fit(sparse, targets=["0"]), "Arrow cannot hold", error=SourceError)
     refused(lambda: fit(frame[1], targets=["1"]), "A Series is no source", error=TypeError)
-    refused(lambda: fit(sp.dia_array(X[:9]), targets=["1"]), "is no source of rows", error=TypeError)
+    refused(
+        lambda: fit(sp.dia_array(X[:9]), targets=["1"]), "is no source of rows", error=TypeError
+    )
 
 
 @pytest.mark.parametrize("runs", [[["a", "b"], [1, 0]], [[1, 0], [1]]])
