@@ -14,8 +14,16 @@ from planted import planted
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from projse import Moments, ProjSe, block_moments, subspace_correlation
+from projse import (
+    Moments,
+    ProjSe,
+    SourceError,
+    TwoViewProjSe,
+    block_moments,
+    subspace_correlation,
+)
 from projse.exceptions import ProductsMissingError
+from projse.metrics import nogueira_stability
 
 LETTERS = list("abcdefgh")
 
@@ -444,3 +452,77 @@ def test_blocks_refuse_what_moments_refuse():
         for name, value in (("with_xx", "maybe"), ("n_jobs", 0), ("batch_size", 0)):
             with pytest.raises(ValueError, match=f"^{name}="):
                 make(X, X[:, :2], **{name: value})
+
+
+SPLINES = {"basis": "spline", "missing": "mean"}
+
+
+def test_what_is_no_table_is_refused_in_words_where_tables_are_taken():
+    """Not in those of the libraries that would have to read it."""
+    for values in ("text", {"a": [1, 2]}, range(60), (row for row in np.ones((60, 2))), 3.0):
+        refuse_fit("Expected 2D array", X=values, parameters=SPLINES)
+    for values in ("text", {"a": 1}, 3.0, (row for row in np.ones(60))):
+        refuse_fit("y must be one- or two-dimensional", y=values, parameters=SPLINES)
+    X, Y = planted(0)
+    refuse_fit("shape", X=sp.coo_array(X[:, 0]), parameters={"missing": "mean"})
+    line = ProjSe(1, missing="mean").fit(X, sp.coo_array(Y[:, 0]))
+    np.testing.assert_array_equal(line.selected_, ProjSe(1).fit(X, Y[:, 0]).selected_)
+
+
+def test_sets_of_labels_are_refused_with_what_makes_columns_of_them():
+    X, _ = planted(0)
+    labels = [["a"], ["b", "c"]] * (len(X) // 2)
+    refuse_fit("y holds rows of different lengths", "MultiLabelBinarizer", y=labels)
+    refuse_fit("covariates holds rows of different lengths", covariates=labels)
+    refuse_fit("rows of different lengths", y=labels, parameters=SPLINES)
+
+
+@pytest.mark.parametrize("parameters", [{}, SPLINES])
+def test_two_arrow_columns_of_one_name_are_refused_by_name(parameters):
+    pa = pytest.importorskip("pyarrow")
+    X, Y = planted(0)
+    twice = pa.Table.from_arrays([pa.array(X[:, 0]), pa.array(X[:, 1])], names=["a", "a"])
+    words = ("several columns called 'a'", "rename")
+    refuse_fit(*words, X=twice, parameters=parameters)
+    refuse_fit("covariates has", *words, covariates=twice)
+    for views in ((twice, Y), (X, twice), (twice.to_pandas(), Y)):
+        refused(lambda views=views: TwoViewProjSe(1).fit(*views), *words)
+
+
+def test_arrow_covariates_are_taken_as_frames_are(seed):
+    pa = pytest.importorskip("pyarrow")
+    X, Y = planted(seed)
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"z": rng.normal(size=len(X)), "c": rng.choice(list("ab"), len(X))})
+    want = ProjSe(2).fit(X, Y, covariates=frame)
+    table = pa.Table.from_pandas(frame)
+    for given in (table, table.to_batches()[0]):
+        found = ProjSe(2).fit(X, Y, covariates=given)
+        np.testing.assert_array_equal(found.selected_, want.selected_)
+        np.testing.assert_allclose(found.scores_, want.scores_, atol=1e-12)
+
+
+def test_decimals_are_summed_as_numbers():
+    X, Y = planted(0)
+    frame = pl.DataFrame(X.round(3)).cast(pl.Decimal(20, 3))
+    want = Moments.from_arrays(X.round(3), Y)
+    np.testing.assert_allclose(Moments.from_arrays(frame, Y).yx, want.yx, atol=1e-10)
+
+
+def test_frames_that_are_no_source_are_refused_in_words():
+    X, _ = planted(0)
+    frame = pd.DataFrame(X[:, :2], columns=[1, "1"])
+    fit = ProjSe(1).fit_source
+    refused(lambda: fit(frame, targets=["1"]), "several columns called '1'", error=SourceError)
+    sparse = pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(X))
+    refused(lambda: fit(sparse, targets=["0"]), "Arrow cannot hold", error=SourceError)
+    refused(lambda: fit(frame[1], targets=["1"]), "A Series is no source", error=TypeError)
+    refused(
+        lambda: fit(sp.dia_array(X[:9]), targets=["1"]), "is no source of rows", error=TypeError
+    )
+
+
+@pytest.mark.parametrize("runs", [[["a", "b"], [1, 0]], [[1, 0], [1]]])
+def test_runs_that_are_no_numbers_are_refused_in_words(runs):
+    table = np.array(runs, dtype=object) if len(runs[0]) == len(runs[1]) else runs
+    refused(lambda: nogueira_stability(table), "Z must hold real numbers")

@@ -146,3 +146,82 @@ def test_missing_labels_of_files_are_refused_with_one_hint(seed, tmp_path, missi
     message = r"3 missing labels; [^(]* missing='drop'\..* \(--missing on the command line\)$"
     with pytest.raises(SourceError, match=message):
         ProjSe(1, missing=missing).fit_source(tmp_path / "rows.parquet", targets="label")
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+def test_outputs_stand_in_the_same_order_whatever_batches_have_gaps_and_levels(seed, missing):
+    X, _, rng = rows_of(seed)
+    days = pd.Timestamp("2021-05-01") + pd.to_timedelta(rng.integers(0, 2000, len(X)), "h")
+    Y = pd.DataFrame({"level": rng.choice(list("pqr"), len(X)), "day": days, "number": X.x})
+    late = np.arange(len(X)) >= 60
+    Y = Y.mask(np.outer(late & (rng.random(len(X)) < 0.3), [True, True, True]))
+    Y.loc[late & (Y["level"] == "p"), "level"] = "o"
+    whole = ProjSe(2, missing=missing).fit(X, Y)
+    parts = ProjSe(2, missing=missing)
+    for batch in (slice(0, 60), slice(60, 120)):
+        parts.partial_fit(X[batch], Y[batch])
+    assert parts.output_names_.tolist() == whole.output_names_.tolist()
+    np.testing.assert_allclose(parts.explained_, whole.explained_, rtol=0, atol=1e-10)
+
+
+ONE_OUTPUT = ("numbers", "nullable", "whole", "text", "categories", "booleans")
+
+
+def one_output(kind: str, X: pd.DataFrame, rng: np.random.Generator) -> pd.Series:
+    """One output with gaps, of some kind."""
+    third = pd.Series(np.digitize(X.x + 0.1 * rng.normal(size=len(X)), [-0.4, 0.4]), name="y")
+    made = {
+        "numbers": (X.x + rng.normal(size=len(X))).rename("y"),
+        "nullable": (X.x + rng.normal(size=len(X))).rename("y").astype("Float64"),
+        "whole": third.astype("Int64"),
+        "text": third.map({0: "low", 1: "mid", 2: "high"}).astype(object),
+        "categories": third.map({0: "low", 1: "mid", 2: "high"}).astype("category"),
+        "booleans": (third > 0).astype("boolean"),
+    }[kind]
+    return made.mask(rng.random(len(X)) < 0.2)
+
+
+def fit_dask(selector: ProjSe, X: pd.DataFrame, y: pd.Series | pd.DataFrame) -> ProjSe:
+    dask = pytest.importorskip("dask")
+    frames = pytest.importorskip("dask.dataframe")
+    with dask.config.set(scheduler="synchronous"):
+        return selector.fit(*(frames.from_pandas(part, npartitions=3) for part in (X, y)))
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+@pytest.mark.parametrize("kind", ONE_OUTPUT)
+def test_dask_fills_the_gaps_of_one_output_as_memory_does(seed: int, kind: str, missing) -> None:
+    X, _, rng = rows_of(seed)
+    y = one_output(kind, X, rng)
+    want = ProjSe(2, missing=missing).fit(X, y)
+    assert_same(fit_dask(ProjSe(2, missing=missing), X, y), want)
+    assert_same(fit_dask(ProjSe(2, missing=missing), X, y.to_frame()), want)
+
+
+@pytest.mark.parametrize("gap", [False, True])
+def test_dask_takes_several_columns_of_codes_for_classes_if_told_so(seed: int, gap: bool) -> None:
+    X, _, rng = rows_of(seed)
+    codes = one_output("whole", X, rng) if gap else one_output("whole", X, rng).fillna(1)
+    Y = pd.DataFrame({"y_1": codes, "y_2": rng.integers(0, 4, len(X))})
+    options = {"missing": "mean", "target_type": "class"}
+    found = fit_dask(ProjSe(2, **options), X, Y)
+    want = ProjSe(2, **options).fit(X, Y)
+    np.testing.assert_array_equal(found.selected_, want.selected_)
+    np.testing.assert_allclose(found.scores_, want.scores_, rtol=0, atol=1e-10)
+
+
+def test_dask_takes_a_series_of_dates_for_an_output(seed: int) -> None:
+    X, _, rng = rows_of(seed)
+    days = pd.to_timedelta(np.round(100 * X.x + rng.normal(size=len(X))), "D")
+    y = (pd.Timestamp("2021-05-01") + days).rename("y")
+    numbers = X[["x", "u"]]
+    assert_same(fit_dask(ProjSe(2), numbers, y), ProjSe(2).fit(numbers, y))
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+def test_gaps_do_not_make_classes_of_measurements_nor_numbers_of_text(seed, missing) -> None:
+    X, _, rng = rows_of(seed)
+    with pytest.raises(ValueError, match="y holds continuous numbers"):
+        ProjSe(2, missing=missing, target_type="class").fit(X, one_output("numbers", X, rng))
+    with pytest.raises(ValueError, match="'y' of y holds values that are not numbers"):
+        ProjSe(2, missing=missing, target_type="continuous").fit(X, one_output("text", X, rng))

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 
 import projse.moments.in_memory
 from projse import Moments, MomentsFileError
-from projse.moments.align import united
+from projse.moments.align import place, united
 from projse.moments.blocks import StackedMoments, all_but_one
 from projse.moments.check import check_moments
 from projse.moments.file import MAGIC, PREFIX, VERSION, moments_from_bytes, moments_to_bytes
@@ -86,7 +86,9 @@ def batches(seed, cuts=(7, 20, 21, 40, 52), **options):
 def in_order(moments):
     """Put the columns of moments in the order that sums have."""
     views = (moments.x_variables.columns, moments.y_variables.columns)
-    return restricted(moments, *(sorted(range(len(v)), key=v.__getitem__) for v in views))
+    return restricted(
+        moments, *(sorted(range(len(v)), key=lambda j, v=v: place(v[j])) for v in views)
+    )
 
 
 def assert_same(a, b, rtol=1e-10):

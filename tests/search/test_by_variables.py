@@ -171,6 +171,16 @@ def test_chance_does_not_grow_with_the_number_of_columns(seed):
     assert_allclose(chance.scores(np.array([1.9]), np.array([m])), 1.9 / m)
 
 
+def test_the_only_variable_has_the_score_of_chance_where_it_fills_the_space(seed):
+    rng = np.random.default_rng(seed)
+    for m in rng.integers(2, 12, size=1000):
+        spectrum = rng.uniform(size=rng.integers(1, m + 1))
+        total = spectrum.sum()
+        totals = total * (1 + 1e-15 * rng.integers(-4, 5, size=20))
+        found = Chance(spectrum, float(m), 1).scores(totals, np.full(20, m))
+        assert_allclose(found, total / m, atol=1e-10)
+
+
 def test_the_total_of_a_score_has_that_score(seed):
     rng = np.random.default_rng(seed)
     chance = Chance(rng.uniform(size=4), 300.0, 25)

@@ -313,3 +313,11 @@ def test_partition_columns_are_labels_or_features_only_when_asked_for(seed, tmp_
     assert moments_from(numbered, targets="x_0").n_x == len(NAMES) - 1
     moments = moments_from(numbered, targets="x_0", features=["x_1", "year"])
     np.testing.assert_allclose(moments.x_mean[1], codes.mean())
+
+
+@pytest.mark.parametrize("request_", [{"targets": "y_*"}, {"class_target": "y_1"}])
+def test_a_weight_that_is_a_target_is_refused_by_name(tmp_path, request_):
+    path = tmp_path / "rows.csv"
+    path.write_text("a,y_1,y_2\n1,1,4\n3,2,1\n2,1,2\n")
+    with pytest.raises(SourceError, match="'y_1' cannot be the weight and a target at once"):
+        moments_from(path, weight="y_1", **request_)

@@ -190,10 +190,11 @@ def select_columns(X: Any, support: Any, names: tuple[str, ...] | None) -> Any:
 
 
 def holds_more_than_numbers(value: Any) -> bool:
-    """Whether a collection has columns of another type than numbers and booleans."""
+    """Whether a collection has columns of another type than numbers, booleans and class labels."""
     if _has_columns(value):
         return any(getattr(dtype, "kind", "O") not in "biuf" for dtype in value.dtypes)
-    return getattr(getattr(value, "dtype", None), "kind", "") in "OUSM" and value.ndim == 2
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return kind == "M" or (kind in tuple("OUS") and value.ndim == 2)
 
 
 def holds_dates(value: Any) -> bool:

@@ -11,7 +11,7 @@ from sklearn.utils.validation import validate_data
 
 from projse.estimators.fit_moments import FitMomentsMixin
 from projse.estimators.progress import FitProgress
-from projse.estimators.table_options import TableOptions
+from projse.estimators.table_options import TableOptions, as_table
 from projse.estimators.table_rows import TableRows
 from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
@@ -44,6 +44,7 @@ class FitTableMixin(FitMomentsMixin):
         all_rows: bool = True,
     ) -> TableRows:
         """Check the columns of a table, and look at it: again, if rows were seen before."""
+        X = as_table(X)
         refuse_repeated_names(X)
         validate_data(self, X, reset=reset, skip_check_array=True)
         encoding = None

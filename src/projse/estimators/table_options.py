@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from projse.sources.encode_targets import array_of
 from projse.sources.table.gaps import gaps_in
 from projse.sources.table.kinds import holds_more_than_numbers, mixes
 from projse.sources.table.partition import has_dates
@@ -66,13 +67,15 @@ def as_table(part: Any) -> Any:
     """Make arrays of lists."""
     if part is None or sp.issparse(part) or hasattr(part, "shape"):
         return part
-    values = np.asarray(part)
+    values = array_of(part)
     return values if values.dtype.kind in "biuf" else np.asarray(part, dtype=object)
 
 
 def has_gaps(part: Any) -> bool:
     """Whether a value is missing in something, of whatever kind."""
     part = as_table(part)
+    if isinstance(part, np.ndarray) and not part.ndim:
+        return False  # others say what is wrong with it
     if isinstance(part, np.ndarray) and part.dtype.kind == "f":
         return any(np.isnan(part[k : k + 4096]).any() for k in range(0, len(part), 4096))
     return part is not None and bool(gaps_in(part).any())

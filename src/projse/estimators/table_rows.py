@@ -21,7 +21,7 @@ from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.partition import booleans_as_numbers
+from projse.sources.table.references import references_encoder
 from projse.sources.variables import Variables
 
 Array = NDArray[Any]
@@ -93,6 +93,11 @@ class TableRows:
         y, covariates = as_table(y), as_table(covariates)
         covariates = covariates.toarray() if sp.issparse(covariates) else covariates
         for part, label in ((y, "y"), (covariates, "covariates")):
+            if part is not None and not part.shape:
+                raise ValueError(
+                    f"{label} must be one- or two-dimensional; it has 0 dimensions. Pass a value a "
+                    "row, as an array or a data frame."
+                )
             if part is not None and part.shape[0] != n:
                 raise ValueError(
                     f"X and {label} have different numbers of rows: {n} and {part.shape[0]} "
@@ -251,12 +256,9 @@ def _with_references(
 def _references_encoder(
     y: Any, options: TableOptions, target_type: str, all_rows: bool, encoding: dict[str, Any] | None
 ) -> TableEncoder | None:
-    """Look at references that mix kinds or have gaps, or go on with the plan of rows before these.
-
-    Rows to come may have gaps where these have none; but labels without a gap are classes.
-    """
-    filled = options.missing in ("indicator", "mean") and not sp.issparse(y)
+    """Look at references, or go on with the plan of rows before these."""
     if encoding is not None:
+        filled = options.missing in ("indicator", "mean") and not sp.issparse(y)
         plan = encoding.get("y")
         if plan is None and filled and has_gaps(y) and not holds_labels(y, target_type):
             raise ValueError(
@@ -264,22 +266,7 @@ def _references_encoder(
                 "and was summed without a plan for them; begin with partial_fit instead of fit."
             )
         return None if plan is None else TableEncoder.from_dict(plan)
-    gaps = filled and (has_gaps(y) or not (all_rows or holds_labels(y, target_type)))
-    mixes = target_type == "auto" and options.mixes(y)
-    if not (gaps or mixes):
-        return None
-    declared: Any = "from_dtype"
-    if target_type == "class":
-        declared = list(range(Frame.of(y, "y").shape[1]))
-    elif not mixes:
-        y = booleans_as_numbers(y)
-    return TableEncoder.look(
-        y,
-        missing=options.missing,
-        label="y",
-        max_levels=None,
-        categorical_features=declared,
-    )
+    return references_encoder(y, options.missing, target_type, all_rows=all_rows)
 
 
 def _combined(

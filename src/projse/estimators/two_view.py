@@ -40,6 +40,7 @@ from projse.sources.rows import (
     make_rows,
     refuse_non_numeric_columns,
 )
+from projse.sources.table.frame import refuse_repeated_names
 from projse.sources.table.kinds import MISSING
 from projse.sources.table.partition import has_dates
 
@@ -228,6 +229,8 @@ class TwoViewProjSe(
             refuse_non_numeric_columns(X, "X")
             refuse_non_numeric_columns(Y, "Y")
             x_frame, y_frame = X, Y
+            refuse_repeated_names(X)
+            refuse_repeated_names(Y, "Y")
             X = validate_data(self, X, **_CHECKS)
             Y = check_array(Y, input_name="Y", **_CHECKS)
             check_consistent_length(X, Y)

@@ -295,7 +295,11 @@ def _mean_product(w: Array) -> float:
 
 def _table(values: Any, name: str) -> Array:
     """Check a table of one run a row: finite numbers, two rows or more."""
-    table = np.asarray(values)
+    try:
+        table = np.asarray(values)
+        table = table.astype(np.float64) if table.dtype.kind == "O" else table
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold real numbers, a row a run: {error}.") from error
     if table.ndim != 2:
         raise ValueError(
             f"{name} must have shape (n_resamples, n_features); it has {table.ndim} dimension(s)."
@@ -305,8 +309,6 @@ def _table(values: Any, name: str) -> Array:
             f"{name} has shape {table.shape}: stability needs two rows (runs) or more, and one "
             "column or more."
         )
-    if table.dtype.kind == "O":
-        table = table.astype(np.float64)
     if table.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold real numbers, not {table.dtype}.")
     if not np.isfinite(table).all():

@@ -1,8 +1,8 @@
 """The same columns on both sides: levels, gaps and classes that one of two moments lacks.
 
 Rows without a level have 0 in its column, so batches need not have seen the same levels. Columns
-that differ are put in order (by variable, kind and key), so that sums of any number of moments have
-the same columns whatever is added first.
+that differ are put in order (by variable, kind and key, as an encoder has them), so that sums of
+any number of moments have the same columns whatever is added first, and those of all rows at once.
 """
 
 from __future__ import annotations
@@ -16,12 +16,18 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.moments.encoding import check_same_encoding
+from projse.sources.table.plan import PERIODS
 from projse.sources.variables import MAX_LEVELS, MAY_BE_ABSENT, Column, Variables
 
 if TYPE_CHECKING:
     from projse.moments.sums import Moments
 
 Array = NDArray[Any]
+
+ORDER = ("value", "level", "spline", "trend", "cycle", "gap", "dropped")
+"""Kinds of columns, in the order that they have within a variable."""
+
+CYCLES = tuple(f"{name}:{wave}" for name in PERIODS for wave in ("sin", "cos"))
 
 KINDS = {"x": "candidates", "y": "references", "z": "covariates"}
 
@@ -167,7 +173,13 @@ def united(a: Variables, b: Variables, max_levels: int | None = MAX_LEVELS) -> V
         lacking = (kept - set(other.columns)) & set(here.columns)
         _refuse_lacking({c for c in lacking if c.kind not in MAY_BE_ABSENT}, here, other)
     kept |= {Column(variable, "dropped") for variable in dropped}
-    return Variables(a.names, tuple(sorted(kept)))
+    return Variables(a.names, tuple(sorted(kept, key=place)))
+
+
+def place(column: Column) -> tuple[int, int, int, str]:
+    """Order columns as the encoder of a table does: gaps after all else of their variable."""
+    cycle = CYCLES.index(column.key) if column.key in CYCLES else len(CYCLES)
+    return column.variable, ORDER.index(column.kind), cycle, column.key
 
 
 def _refuse_lacking(lacking: set[Column], here: Variables, other: Variables) -> None:

@@ -31,6 +31,9 @@ from projse.search.greedy import TIE, Pick, first_of
 
 Array = NDArray[Any]
 
+NO_ROOM = 1e-8
+"""Room above chance, as a share of the most there is, that is rounding: the root of its size."""
+
 
 class Chance:
     """What variables of d columns have by chance, and at most.
@@ -100,7 +103,9 @@ class Chance:
             return np.zeros(len(sizes))
         most = self._most[np.clip(sizes.astype(np.intp), 1, len(self._most)) - 1]
         room: Array = most - self._bounds(sizes)
-        return room
+        # A variable that fills the space of the rows has c_d = d h̄: what rounding makes of the
+        # difference is no room, or it would lift the only one left from h̄ to anything up to c_1.
+        return np.where(room > NO_ROOM * most, room, np.minimum(room, 0.0))
 
 
 def best_of(

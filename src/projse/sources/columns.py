@@ -146,6 +146,11 @@ def choose(fields: Sequence[Field], request: Request, where: str) -> Columns:
         labels, targets = targets[0], []
     if request.weight is not None:
         _match(by_name, (request.weight,), "weight", where, literal=True)
+        if request.weight in (*targets, labels):
+            raise SourceError(
+                f"{where}: {request.weight!r} cannot be the weight and a target at once; name "
+                "targets that leave it out."
+            )
 
     bad = [by_name[name] for name in targets if by_name[name].kind == "other"]
     if bad:

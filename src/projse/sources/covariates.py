@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.sources.encode_targets import encode_targets, is_categorical, is_missing
+from projse.sources.encode_targets import array_of, encode_targets, is_categorical, is_missing
 from projse.sources.rows import Rows, refuse_overflow
+from projse.sources.table.frame import refuse_repeated_names
 from projse.sources.variables import Column, Variables
 from projse.warn import many
 
@@ -160,17 +161,20 @@ def _is_labels(part: Any) -> bool:
 def _parts(covariates: Any, names: tuple[str, ...] | None) -> list[tuple[str, str, Any]]:
     """Columns of covariates, each with a label for messages and a name."""
     if hasattr(covariates, "columns"):
-        columns = (
-            list(covariates.items())
-            if hasattr(covariates, "items")
-            else [(part.name, part) for part in covariates.get_columns()]
-        )
+        if hasattr(covariates, "items"):
+            columns = list(covariates.items())
+        elif hasattr(covariates, "column_names"):  # of Arrow
+            refuse_repeated_names(covariates, "covariates")
+            arrays = [part.to_numpy(zero_copy_only=False) for part in covariates.columns]
+            columns = list(zip(covariates.column_names, arrays, strict=True))
+        else:
+            columns = [(part.name, part) for part in covariates.get_columns()]
         return [(f"covariates[{name!r}]", str(name), part) for name, part in columns]
     name = getattr(covariates, "name", None)
     name = name if isinstance(name, str) and name else "covariate"
     if is_categorical(covariates) or _known_levels(covariates) is not None:
         return [("covariates", name, covariates)]
-    values = covariates.toarray() if sp.issparse(covariates) else np.asarray(covariates)
+    values = covariates.toarray() if sp.issparse(covariates) else array_of(covariates, "covariates")
     if values.dtype.kind in "US" and not isinstance(covariates, np.ndarray):
         # A list of rows that mix numbers and strings: numpy makes strings of them all.
         values = np.asarray(covariates, dtype=object)

@@ -75,7 +75,7 @@ def encode_targets(
     """
     if target_type not in TARGET_TYPES:
         raise ValueError(f"target_type={target_type!r} is not one of {', '.join(TARGET_TYPES)}.")
-    values = y if sp.issparse(y) else np.asarray(y)
+    values = y if sp.issparse(y) else array_of(y, label)
     if values.ndim not in (1, 2):
         raise ValueError(
             f"{label} must be one- or two-dimensional; it has {values.ndim} dimensions."
@@ -123,6 +123,18 @@ def encode_targets(
         titles = [f"{p}={c}" for p, (cs, _) in zip(prefixes, encoded, strict=True) for c in cs]
         return Targets(sp.csr_array(sp.hstack([h for _, h in encoded])), tuple(titles))
     return Targets(_numeric(columns, names, label), names)
+
+
+def array_of(values: Any, label: str = "X, y or covariates") -> Array:
+    """Make an array; refuse lists of different lengths."""
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{label} holds rows of different lengths, or lists within its values ({error}). Give "
+            "every row as many values; sets of labels become columns by "
+            "sklearn.preprocessing.MultiLabelBinarizer."
+        ) from error
 
 
 def holds_labels(y: Any, target_type: str = "auto") -> bool:

@@ -20,6 +20,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 from projse.exceptions import SourceError
 from projse.sources.array_parts import ArraysPart, IteratorPart, NpyPart, memory_map
@@ -97,18 +98,28 @@ def _opened(
     if hasattr(source, "get_fragments"):
         fragments = sorted(source.get_fragments(), key=lambda f: getattr(f, "path", ""))
         return [FragmentPart(source, f, i) for i, f in enumerate(fragments)]
+    if _is_series(source):
+        raise TypeError(
+            "A Series is no source of rows: it has one column. Pass a data frame, or arrays (X, Y)."
+        )
     if hasattr(source, "__arrow_c_stream__") or hasattr(source, "collect_schema"):
         return [StreamPart(source)]
     if type(source).__module__.split(".")[0] == "pandas" and hasattr(source, "iloc"):
         return [StreamPart(source)]
     if hasattr(source, "__arrow_c_array__"):
         return [BatchesPart(Items([source]))]
-    if isinstance(source, Iterable) and not isinstance(source, dict | np.ndarray):
+    plain = isinstance(source, dict | np.ndarray) or sp.issparse(source)
+    if isinstance(source, Iterable) and not plain:
         return [_from_items(Items(source), target_type)]
     raise TypeError(
         f"A {type(source).__name__} is no source of rows; pass a path, a folder, a dataset, a data "
         "frame, arrays (X, Y), or an iterator of (X, Y) batches."
     )
+
+
+def _is_series(source: Any) -> bool:
+    is_pandas = type(source).__module__.split(".")[0] == "pandas"
+    return is_pandas and hasattr(source, "iloc") and source.ndim == 1
 
 
 def _is_paths(source: Any) -> bool:

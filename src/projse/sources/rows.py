@@ -170,6 +170,7 @@ def make_rows(
     :func:`~projse.sources.encode_targets.encode_targets`.
     """
     X = as_csr(X) if sp.issparse(X) else X
+    X = X.astype(np.float64) if X.dtype == object else X  # decimals of Polars and Arrow
     m = X.shape[0]
     weight = check_weight(sample_weight, m)
     counted = None if weight is None or weight.all() else weight > 0

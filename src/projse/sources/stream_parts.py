@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
+from projse.exceptions import SourceError
 from projse.sources.arrow_columns import field_of
 from projse.sources.columns import Field
 from projse.sources.parts import ArrowPart, Items, Reading, import_arrow, subset
@@ -104,7 +106,21 @@ class BatchesPart(ArrowPart):
 def _pandas_schema(frame: Any) -> Any:
     import pyarrow as pa
 
-    return pa.Schema.from_pandas(frame, preserve_index=False)
+    # To Arrow a name is a string: 1 and "1" are the same.
+    counts = Counter(str(name) for name in frame.columns)
+    twice = [name for name, n in counts.items() if n > 1]
+    if twice:
+        raise SourceError(
+            f"The data frame has several columns called {', '.join(map(repr, twice[:8]))}; rename "
+            "them."
+        )
+    try:
+        return pa.Schema.from_pandas(frame, preserve_index=False)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise SourceError(
+            f"The data frame has a column that Arrow cannot hold: {error} Make plain numbers, "
+            "strings or dates of it, or leave it out."
+        ) from error
 
 
 def _pandas_batches(frame: Any, schema: Any, size: int) -> Iterator[Any]:

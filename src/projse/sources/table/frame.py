@@ -50,6 +50,8 @@ class Frame:
         except TypeError:
             return cls(_two_dimensional(np.asarray(table, dtype=object), label), label)
         except nw.exceptions.DuplicateError:
+            if not hasattr(native, "set_axis"):
+                refuse_repeated_names(native, label)
             # By place, as where columns have no names.
             data = nw.from_native(native.set_axis(range(native.shape[1]), axis=1), eager_only=True)
         return cls(data.to_frame() if isinstance(data, nw.Series) else data, label)
@@ -119,9 +121,14 @@ def _is_lazy(part: Any) -> bool:
 def refuse_repeated_names(table: Any, label: str = "X") -> None:
     """Refuse a data frame with several columns of one name: neither could be named."""
     columns = None if _is_lazy(table) else getattr(table, "columns", None)
-    if columns is None or getattr(columns, "is_unique", True):
+    names = getattr(table, "column_names", None)  # of Arrow, whose columns are the values
+    if not isinstance(names, list):
+        if columns is None or getattr(columns, "is_unique", True):
+            return
+        names = columns
+    twice = [name for name, n in Counter(names).items() if n > 1]
+    if not twice:
         return
-    twice = [name for name, n in Counter(columns).items() if n > 1]
     raise ValueError(
         f"{label} has several columns called {', '.join(map(repr, twice[:8]))}; rename them, or "
         "pass an array, whose columns go by place."

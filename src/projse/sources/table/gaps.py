@@ -18,7 +18,7 @@ Array = NDArray[Any]
 def gaps_in(table: Any, label: str = "X") -> NDArray[np.bool_]:
     """Mark the rows of a table, of whatever kind, in which a value is missing."""
     if sp.issparse(table):
-        rows = sp.csr_array(table)
+        rows = sp.csr_array(table if table.ndim == 2 else table.reshape(-1, 1))
         marked = np.zeros(rows.shape[0], dtype=bool)
         marked[np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))[np.isnan(rows.data)]] = (
             True

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
-from narwhals import selectors
 from numpy.typing import NDArray
 
 from projse.sources.covariates import append_covariates, with_covariates
@@ -18,6 +16,7 @@ from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame, is_table
 from projse.sources.table.gaps import gaps_in
 from projse.sources.table.kinds import kinds_of, mixes, needs_encoding
+from projse.sources.table.references import references_encoder
 
 Array = NDArray[Any]
 
@@ -65,14 +64,11 @@ class LookOptions:
             weight=weight,
         )
         x = replace(x, names=x.names or names)
-        gaps = self.missing in ("indicator", "mean") and Y is not None and _width(Y) > 1
-        options: Any = {"missing": self.missing, "max_levels": None}
         y = z = None
-        if mixed or gaps:
-            Y = Y if mixed else booleans_as_numbers(Y)
-            y = TableEncoder.look(Y, label="y", **options)
+        if Y is not None:
+            y = references_encoder(Y, self.missing, target_type, all_rows=False)
         if Z is not None:
-            z = TableEncoder.look(Z, label="covariates", **options)
+            z = TableEncoder.look(Z, missing=self.missing, label="covariates", max_levels=None)
             z = replace(z, names=z.names or covariate_names)
         return TableEncoding(x, y, z)
 
@@ -146,10 +142,6 @@ def has_dates(Z: Any) -> bool:
     return is_table(Z) and "date" in kinds_of(Frame.of(Z, "covariates"))
 
 
-def _width(Y: Any) -> int:
-    return int(Y.shape[1]) if len(Y.shape) == 2 else 1
-
-
 def _taken(Y: Any, keep: NDArray[np.bool_]) -> Any:
     if isinstance(Y, np.ndarray) or sp.issparse(Y):
         return Y[np.flatnonzero(keep)]
@@ -157,11 +149,3 @@ def _taken(Y: Any, keep: NDArray[np.bool_]) -> Any:
         return Y.iloc[np.flatnonzero(keep)] if hasattr(Y, "iloc") else np.asarray(Y)[keep]
     taken = Frame.of(Y, "y").take(keep).data
     return taken if isinstance(taken, np.ndarray) else taken.to_native()
-
-
-def booleans_as_numbers(Y: Any) -> Any:
-    """Let 0 and 1 stand for booleans, as they do among references that are all numbers."""
-    frame = Frame.of(Y, "y")
-    if isinstance(frame.data, np.ndarray):
-        return Y
-    return Frame(frame.data.with_columns(selectors.boolean().cast(nw.UInt8)), "y")
