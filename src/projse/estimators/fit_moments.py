@@ -31,6 +31,7 @@ from projse.parameters import plain_rank
 from projse.search.outcome import Outcome
 from projse.search.task import Task
 from projse.sources.rows import Rows
+from projse.sources.two_spellings import warn_spellings_of
 from projse.warn import many, warn_caller
 
 Array = NDArray[Any]
@@ -120,7 +121,9 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
 
     def _add_moments(self, batch: Moments, y: Any) -> None:
         """Add moments to those seen so far, and select anew."""
-        total = self.moments_ + batch if hasattr(self, "moments_") else batch
+        before = getattr(self, "moments_", None)
+        total = batch if before is None else before + batch
+        warn_spellings_of(total, before)
         # All rows so far tell whether whole numbers are classes; those to come may tell otherwise.
         settled = settle_targets(total, self.target_type, y)
         outcome = self._task(total.one_view).on_moments(settled, provisional=True, keep=True)

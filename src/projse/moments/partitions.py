@@ -25,6 +25,7 @@ from projse.sources.rows import Rows, make_rows, refuse_non_numeric_columns
 from projse.sources.table.encoder import LOOK_ROWS
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.partition import LookOptions, encoded_piece
+from projse.sources.two_spellings import warn_spellings_of
 
 Array = NDArray[Any]
 
@@ -38,16 +39,19 @@ def moments_elsewhere(
     batch_size: int | None = None,
     encoding: TableEncoding | None = None,
     through: Through | None = None,
+    warns: bool = True,
 ) -> Moments:
     """Sum over rows where they lie; the options are those of Moments.from_arrays.
 
     ``encoding`` is how tables are encoded (:func:`encoding_elsewhere`), ``through`` replaces the
-    references.
+    references, ``warns`` says whether what the columns turned out to be is told.
     """
     options = PartitionPass.over(rows, with_xx, target_type, n_jobs, batch_size)
     options = replace(options, encoding=encoding, through=through)
     moments = options.finish(rows.reduce(options.reduction))
-    warn_dropped(moments)
+    if warns:
+        warn_dropped(moments)
+        warn_spellings_of(moments)
     return moments
 
 
@@ -55,7 +59,7 @@ def pass_elsewhere(rows: RowsElsewhere, **options: Any) -> Pass:
     """Make passes over rows where they lie, with their references replaced."""
 
     def over(through: Through) -> Moments:
-        return moments_elsewhere(rows, with_xx=False, through=through, **options)
+        return moments_elsewhere(rows, with_xx=False, through=through, warns=False, **options)
 
     return over
 
@@ -115,7 +119,7 @@ def partition_moments(
     options = replace(options, encoding=encoding)
     parts = rows.parts(options.reduction)
     total = merge(parts, add)
-    options.finish(total)  # what is wrong with any of them is raised here
+    warn_spellings_of(options.finish(total))  # what is wrong with any of them is raised here
     out = []
     for part in parts:
         if part.result is None:

@@ -39,6 +39,7 @@ from projse.sources.encoded_rows import first_look
 from projse.sources.most_gaps import most_gaps
 from projse.sources.open import marks_of
 from projse.sources.parts import Part, Reading, fields_of
+from projse.sources.two_spellings import warn_spellings_of
 
 if TYPE_CHECKING:
     from projse.sources.table.encoding import TableEncoding
@@ -314,6 +315,7 @@ class OpenSource:
         if self.n_passes == 1:
             auto = self.request.class_target is None and self.request.target_type == "auto"
             warn_own_targets(total, self.label_name, auto=auto)
+            warn_spellings_of(total)
         return total
 
     def _fingerprints(self) -> list[dict[str, Any] | None]:
