@@ -150,7 +150,7 @@ def moments_from(
     moments = opened.total()
     if class_target is not None:  # the user has said so
         return moments
-    return settle_targets(moments, target_type, name=opened.label_name)
+    return settle_targets(moments, target_type, **opened.labels)
 
 
 class OpenSource:
@@ -204,6 +204,12 @@ class OpenSource:
     def label_name(self) -> str | None:
         """Name of the column of labels, if there is one."""
         return None if self.columns is None else self.columns.labels
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What :func:`~projse.moments.whole_numbers.settle_targets` is told of them."""
+        marks = any(part.takes_marks for part in self.parts)
+        return {"name": self.label_name, "marks": marks}
 
     @property
     def n_outputs(self) -> int:
