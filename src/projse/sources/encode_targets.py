@@ -108,11 +108,12 @@ def encode_targets(
         present = column if counted is None else column[counted]
         if _are_labels(y, column, present, target_type, all_rows):
             classes, indicator = _one_hot(column, counted, label)
+            told = False
             if not is_categorical(y):
                 refuse_continuous(classes, label)
                 told = target_type == "auto" and all_rows and warn_if_disguised(classes)
-                if all_rows and not told and label == "y" and classes.dtype.kind == "U":
-                    warn_own_labels(len(classes), len(present))
+            if all_rows and not told and label == "y" and classes.dtype.kind == "U":
+                warn_own_labels(len(classes), len(present))
             return Targets(indicator, tuple(str(c) for c in classes), classes)
     elif target_type == "class":
         encoded = [_one_hot(column, counted, label) for column in columns.T]
