@@ -79,6 +79,19 @@ def test_weights_of_1_are_counts(seed, tmp_path):
     assert found.moments_.whole_weights is True
 
 
+def test_rows_that_are_gone_have_no_say(seed):
+    frame, rng = table(seed)
+    survey, counts = summed(frame, weights("survey", rng, len(frame))), summed(frame, None)
+    coarse = replace(survey, eps=1e-7, y_roundoff=1e-7)
+    nothing = coarse - coarse
+    assert nothing.whole_weights is None
+    for moments in (counts, survey):
+        for total in (nothing + moments, moments + nothing, moments - nothing):
+            assert total.whole_weights is moments.whole_weights
+            assert (total.eps, total.y_roundoff) == (moments.eps, moments.y_roundoff)
+    assert (counts - counts + nothing).whole_weights is None
+
+
 @pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")
 def test_moments_of_before_do_not_tell_and_go_by_the_sum(seed, tmp_path):
     frame, rng = table(seed)

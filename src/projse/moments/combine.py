@@ -99,7 +99,17 @@ def _emptied(moments: Moments) -> Moments:
         for name in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", *EXTREMES)
         if (value := getattr(moments, name)) is not None
     }
-    return replace(moments, **zeros, x_peak=None, y_peak=None)
+    return replace(moments, **zeros, x_peak=None, y_peak=None, whole_weights=None)
+
+
+def _of_the_rows(a: Moments, b: Moments) -> dict[str, Any]:
+    """Return what is known of the rows of both: moments without rows have no say."""
+    counted = [moments for moments in (a, b) if moments.n_samples] or [a]
+    return {
+        "eps": max(moments.eps for moments in counted),
+        "y_roundoff": max(moments.y_roundoff for moments in counted),
+        "whole_weights": whole_in_both(counted[0].whole_weights, counted[-1].whole_weights),
+    }
 
 
 def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: float) -> Moments:
@@ -119,9 +129,7 @@ def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: fl
         xx=xx,
         feature_names=a.feature_names or b.feature_names,
         target_names=a.target_names or b.target_names,
-        eps=max(a.eps, b.eps),
-        y_roundoff=max(a.y_roundoff, b.y_roundoff),
-        whole_weights=whole_in_both(a.whole_weights, b.whole_weights),
+        **_of_the_rows(a, b),
         x_peak=_peak(a.x_peak, b.x_peak, a.xx_diag, sign),
         **extremes,
     )
