@@ -14,7 +14,7 @@ from projse.exceptions import PrecisionLossWarning
 from projse.moments.align import aligned
 from projse.moments.check import check_possible
 from projse.moments.counts import whole_in_both
-from projse.moments.extremes import EXTREMES, combined_extremes, forget_removed
+from projse.moments.extremes import BOUNDED, EXTREMES, combined_extremes, forget_removed
 from projse.moments.rounding import ROUNDING, mark_vanished
 from projse.moments.sparse_products import centred_yx, subtract_outer
 from projse.sources.rows import refuse_overflow
@@ -99,7 +99,8 @@ def _emptied(moments: Moments) -> Moments:
         for name in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", *EXTREMES)
         if (value := getattr(moments, name)) is not None
     }
-    return replace(moments, **zeros, x_peak=None, y_peak=None, whole_weights=None)
+    nothing: dict[str, Any] = dict.fromkeys(("x_peak", "y_peak", "whole_weights", *BOUNDED))
+    return replace(moments, **zeros, **nothing)
 
 
 def _of_the_rows(a: Moments, b: Moments) -> dict[str, Any]:
