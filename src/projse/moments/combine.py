@@ -57,7 +57,7 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):
         combined = _combined(a, b, sign, n, total, share)
     names = combined.feature_names, combined.target_names
-    refuse_overflow(combined.xx_diag, "X", names[0])
+    refuse_overflow(combined.xx_diag, combined._x_label, names[0])
     if combined.yy is not None:
         refuse_overflow(np.diag(combined.yy), "y", names[1])
     if sign > 0 and a.n_samples and b.n_samples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against, Cross, OwnProducts, taken_from
 from projse.moments.sums import Moments, keeps_products
-from projse.moments.through import Pass, Through
+from projse.moments.through import Pass, Through, of_outputs
 from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, make_rows, refuse_non_numeric_columns
 from projse.sources.table.encoder import LOOK_ROWS
@@ -187,10 +186,15 @@ class PartitionPass:
             part=self.sum_rows,
             add=add,
             to_bytes=moments_to_bytes,
-            from_bytes=partial(moments_from_bytes, path="a partial sum"),
+            from_bytes=self._from_bytes,
             # Means, squares and extremes are there in any case.
             size=8 * (n_x * (4 + n_y) + n_y**2 + (n_x**2 if self.with_xx else 0)),
         )
+
+    def _from_bytes(self, content: bytes) -> Moments:
+        moments = moments_from_bytes(content, path="a partial sum")
+        stand_in = self.through is not None and self.through.of_outputs
+        return of_outputs(moments) if stand_in else moments
 
     def sum_rows(self, X: Any, Y: Any, weight: Any, covariates: Any = None) -> Moments | None:
         """Sum the rows of one partition; None where none of them has weight."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,6 +138,9 @@ class Moments:
     whole_weights: bool | None = None
     x_bounded: Array | None = None
     y_bounded: Array | None = None
+
+    _x_label: ClassVar[str] = "X"
+    """What messages call the candidates."""
 
     @classmethod
     def from_arrays(
