@@ -51,7 +51,8 @@ def test_weights_that_are_no_counts_are_refused_in_moments(seed, tmp_path, kind)
     half = len(frame) // 2
     parts = [summed(frame[:half], weight[:half]), summed(frame[half:], None)]
     odd = summed(frame, weight)
-    for moments in (odd, Moments.load(tmp_path / "rows.moments"), parts[0] + parts[1], odd - odd):
+    loaded, rest = Moments.load(tmp_path / "rows.moments"), odd + odd - odd
+    for moments in (odd, loaded, parts[0] + parts[1], rest):
         assert moments.whole_weights is False
     for given in (odd, parts, Moments.load(tmp_path / "rows.moments")):
         with pytest.raises(ValueError, match="counts of rows"):
