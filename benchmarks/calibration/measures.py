@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 import warnings
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.model_selection import RepeatedKFold
 
-from calibration.settings import NULL, REAL, SETTINGS, Setting, is_real, problem
+from calibration.settings import NULL, REAL, RUNS, SETTINGS, Runs, Setting, is_real, problem
 from projse import Moments, ProjSe, ProjSeCV, StabilityProjSe, permutation_test
+from projse.metrics import stability_interval
 from projse.metrics.held_out import held_out_r2
 
 Figures = list[float]
+
+FEW_RUNS = (4, 10, 20, 30, 100)
+"""Numbers of runs from which intervals are made."""
 
 
 @dataclass(frozen=True)
 class Measure:
     """A measure, the settings it is made for, and how many data sets a setting."""
 
-    of: Callable[[Setting, int], Figures]
+    of: Callable[[Any, int], Figures]
     settings: list[str]
     sets: int
 
@@ -66,6 +72,31 @@ def cross_validation(setting: Setting, number: int) -> Figures:
     return [float(model.best_score_), float(true), float(ratio), float(bool(model.predicts_))]
 
 
+def folds(setting: Setting, number: int) -> Figures:
+    """Whether ``predicts_`` with five folds, with two, and with two drawn five times.
+
+    The last: R² in 4000 further rows of the picks by five folds.
+    """
+    made, further = problem(setting, number), problem(setting, number, m=4000)
+    selector = ProjSe(**made.parameters)
+    repeated = RepeatedKFold(n_splits=2, n_repeats=5, random_state=number)
+    models = [ProjSeCV(selector, cv=cv).fit(made.X, made.Y) for cv in (5, 2, repeated)]
+    train = Moments.from_arrays(made.X, made.Y, with_xx=True)
+    test = Moments.from_arrays(further.X, further.Y, with_xx=True)
+    true = held_out_r2(train, test, models[0].selected_)[-1]
+    return [*(float(bool(model.predicts_)) for model in models), float(true)]
+
+
+def intervals(runs: Runs, number: int) -> Figures:
+    """Whether intervals of a few runs hold the index of infinitely many."""
+    rng = np.random.default_rng([zlib.crc32(runs.name.encode()), number])
+    out = []
+    for n in FEW_RUNS:
+        low, high = stability_interval(runs.draw(n, rng))
+        out.append(float(low <= runs.index <= high))
+    return out
+
+
 def stability(setting: Setting, number: int) -> Figures:
     """Whether intervals of 10, 30 and 100 resamples cover the index of 1500 further ones.
 
@@ -96,7 +127,8 @@ def permutation(setting: Setting, number: int) -> Figures:
 
 
 PLAIN = [s.name for s in [*NULL, *REAL] if not (s.covariates or s.weights)]
-EVERY = [s.name for s in NULL], [s.name for s in REAL]
+IN_200 = "weak effects in 200 rows, 3 real"
+EVERY = [s.name for s in NULL], [s.name for s in REAL if s.name != IN_200]
 CV = ["one output", "five outputs", "few rows", "more candidates than rows"]
 CV += ["one output, 3 real", "five outputs, 3 real", "weak effects, 3 real"]
 MEASURES = {
@@ -107,6 +139,8 @@ MEASURES = {
     "stability": Measure(
         stability, ["five outputs", "five outputs, 3 real", "weak effects, 3 real"], 100
     ),
+    "folds": Measure(folds, ["five outputs", IN_200], 300),
+    "intervals": Measure(intervals, list(RUNS), 2000),
     "permutation": Measure(
         permutation, ["five outputs", "heavy tails (t3)", "few rows", "five outputs, 3 real"], 400
     ),
@@ -117,4 +151,4 @@ def figures(measure: str, setting: str, number: int) -> Figures:
     """Make the figures of one data set; what the selector warns of is part of the setting."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return MEASURES[measure].of(SETTINGS[setting], number)
+        return MEASURES[measure].of((SETTINGS | RUNS)[setting], number)

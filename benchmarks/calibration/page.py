@@ -9,8 +9,8 @@ import numpy as np
 from knockoffs.page import markdown
 from numpy.typing import NDArray
 
-from calibration.measures import MEASURES
-from calibration.settings import SETTINGS, is_real
+from calibration.measures import FEW_RUNS, MEASURES
+from calibration.settings import RUNS, SETTINGS, is_real
 
 Array = NDArray[Any]
 Found = dict[str, dict[str, Array]]
@@ -56,11 +56,27 @@ def tables(results: list[dict[str, Any]]) -> str:
             [*head, "score", "in further rows", "bias", "`predicts_`"],
             [_cross_validation(*item) for item in found["cross-validation"].items()],
         ),
+        "## `predicts_` with five folds and with two",
+        "Share of data sets in which `predicts_` is true: with `cv=5`, with `cv=2`, and with "
+        "`cv=RepeatedKFold(n_splits=2, n_repeats=5)`. R² in further rows is that of the picks by "
+        "five folds.",
+        markdown(
+            [*head, "in further rows", "5 folds", "2 folds", "2 folds, 5 times"],
+            [_folds(*item) for item in found["folds"].items()],
+        ),
         "## `stability_interval_` at 95 %",
         "Share of intervals that hold the index of 1500 further resamples of the same rows.",
         markdown(
             [*head, "mean index", "10 resamples", "30", "100"],
             [_stability(*item) for item in found["stability"].items()],
+        ),
+        "## `stability_interval` of runs of a known kind, at 95 %",
+        "Share of intervals that hold the index of infinitely many runs. Variables come each for "
+        "itself, with chances from 0 to 0.5; or all runs have one of two sets of 5 among 50 "
+        "variables, and a few runs may not have seen the rarer one yet.",
+        markdown(
+            ["runs", "draws", "index", f"{FEW_RUNS[0]} runs", *map(str, FEW_RUNS[1:])],
+            [_intervals(*item) for item in found["intervals"].items()],
         ),
         "## `permutation_test`, 39 shuffles",
         "Share of data sets with p ≤ 0.05 at the first pick, and at the first after all real ones.",
@@ -123,6 +139,16 @@ def _cross_validation(setting: str, figures: Array) -> list[Any]:
     score, true = figures[:, 0], figures[:, 1]
     means = [f"{score.mean():.3f}", f"{true.mean():.3f}", _mean(score - true)]
     return [*_start(setting, len(figures)), *means, share(figures[:, 3], 2)]
+
+
+def _folds(setting: str, figures: Array) -> list[Any]:
+    shares = [share(figures[:, k], 2) for k in range(3)]
+    return [*_start(setting, len(figures)), f"{figures[:, 3].mean():.3f}", *shares]
+
+
+def _intervals(runs: str, figures: Array) -> list[Any]:
+    covered = [share(held) for held in figures.T]
+    return [runs, len(figures), f"{RUNS[runs].index:.2f}", *covered]
 
 
 def _stability(setting: str, figures: Array) -> list[Any]:

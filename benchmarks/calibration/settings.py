@@ -119,11 +119,68 @@ REAL = [
     Setting("heavy tails (t3), 3 real", tails="heavy", n_real=3, size=0.7),
     Setting("few rows, 3 real", m=20, n_real=3, size=2.0),
     Setting("weak effects, 3 real", n_real=3, size=0.25),
+    Setting("weak effects in 200 rows, 3 real", m=200, n_real=3, size=0.2),
 ]
 """Three variables are real."""
 
 SETTINGS = {s.name: s for s in [*NULL, *REAL]}
 N_REAL = 3
+
+
+@dataclass(frozen=True)
+class Runs:
+    """A kind of runs: which variables are selected, without data that they come from.
+
+    One of two sets of 5 variables, which have ``shared`` in common, the second in a share of
+    ``rare`` of the runs; or, without ``rare``, each variable for itself, with chances that lie
+    evenly between 0 and 0.5.
+    """
+
+    name: str
+    d: int = 50
+    shared: int = 0
+    rare: float = 0.0
+
+    @property
+    def chances(self) -> Array:
+        """How often each variable comes."""
+        if not self.rare:
+            return np.linspace(0, 0.5, self.d)
+        return (1 - self.rare) * self._sets[0] + self.rare * self._sets[1]
+
+    @property
+    def _sets(self) -> Array:
+        first = np.arange(self.d)
+        second = first - (5 - self.shared)
+        return np.array([(place >= 0) & (place < 5) for place in (first, second)], dtype=float)
+
+    @property
+    def index(self) -> float:
+        """Nogueira's index of infinitely many runs."""
+        p = self.chances
+        expected = p.mean() * (1 - p.mean())
+        return float(1 - np.mean(p * (1 - p)) / expected)
+
+    def draw(self, n: int, rng: np.random.Generator) -> Array:
+        """Return runs of shape (n, d)."""
+        if not self.rare:
+            return (rng.random((n, self.d)) < self.chances).astype(float)
+        return self._sets[(rng.random(n) < self.rare).astype(int)]
+
+
+RUNS = {
+    runs.name: runs
+    for runs in [
+        Runs("20 variables, each for itself", d=20),
+        Runs("200 variables, each for itself", d=200),
+        Runs("2000 variables, each for itself", d=2000),
+        Runs("two sets, one in a tenth of the runs", rare=0.1),
+        Runs("two sets, one in a quarter of the runs", rare=0.25),
+        Runs("two sets that share 3 of 5, one in a tenth", shared=3, rare=0.1),
+        Runs("two sets that share 3 of 5, one in a quarter", shared=3, rare=0.25),
+    ]
+}
+"""Kinds of runs."""
 
 
 def is_real(setting: Setting) -> int:

@@ -422,6 +422,38 @@ def test_values_that_never_make_sense_are_bad_usage(command, folder, option):
     assert option[-1].lstrip("-") in done.stderr or "greater than" in done.stderr
 
 
+@pytest.mark.parametrize("group", ["A=x_0,x_1,x_2", "A=x_[0-2]"])
+@pytest.mark.parametrize("left_out", ["x_1", "x_[1]"])
+@pytest.mark.parametrize("data", ["files", "moments"])
+def test_a_column_of_a_group_is_left_out_of_it(command, folder, tmp_path, data, group, left_out):
+    asked = ("-k", "3", "--csv", "-", "-q")
+    columns = ("-t", "y_*") if data == "files" else ()
+    out = folder
+    if data == "moments":
+        out = tmp_path / "all.moments"
+        assert command("moments", "build", folder, "-t", "y_*", "-o", out).returncode == 0
+    want = command("select", out, *columns, *asked, "-x", "x_1", "-g", "A=x_0,x_2")
+    done = command("select", out, *columns, *asked, "-x", left_out, "-g", group)
+    assert done.returncode == want.returncode == 0
+    assert done.stdout == want.stdout
+    assert "x_1" not in done.stdout
+
+
+@pytest.mark.parametrize("data", ["files", "moments"])
+def test_a_group_of_which_all_columns_are_left_out_is_none(command, folder, tmp_path, data):
+    asked = ("-k", "3", "--csv", "-", "-q")
+    columns = ("-t", "y_*") if data == "files" else ()
+    out = folder
+    if data == "moments":
+        out = tmp_path / "all.moments"
+        assert command("moments", "build", folder, "-t", "y_*", "-o", out).returncode == 0
+    groups = ("-g", "A=x_0,x_1", "-g", "B=x_2,x_3")
+    want = command("select", out, *columns, *asked, "-x", "A", *groups)
+    done = command("select", out, *columns, *asked, "-x", "x_0,x_1", *groups)
+    assert done.returncode == 0
+    assert done.stdout == want.stdout
+
+
 def test_the_name_of_a_group_is_left_out_as_a_whole(command, failure, folder, tmp_path):
     asked = ("-t", "y_*", "-k", "4", "--csv", "-", "-q")
     want = command("select", folder, *asked, "-x", "x_0,x_1", "-g", "B=x_2,x_3").stdout

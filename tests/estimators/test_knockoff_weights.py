@@ -51,7 +51,8 @@ def test_weights_that_are_no_counts_are_refused_in_moments(seed, tmp_path, kind)
     half = len(frame) // 2
     parts = [summed(frame[:half], weight[:half]), summed(frame[half:], None)]
     odd = summed(frame, weight)
-    for moments in (odd, Moments.load(tmp_path / "rows.moments"), parts[0] + parts[1], odd - odd):
+    loaded, rest = Moments.load(tmp_path / "rows.moments"), odd + odd - odd
+    for moments in (odd, loaded, parts[0] + parts[1], rest):
         assert moments.whole_weights is False
     for given in (odd, parts, Moments.load(tmp_path / "rows.moments")):
         with pytest.raises(ValueError, match="counts of rows"):
@@ -77,6 +78,19 @@ def test_weights_of_1_are_counts(seed, tmp_path):
     found = KnockoffProjSe(random_state=0, n_draws=2)
     found.fit_source(tmp_path / "rows.csv", targets="y0", weight="w")
     assert found.moments_.whole_weights is True
+
+
+def test_rows_that_are_gone_have_no_say(seed):
+    frame, rng = table(seed)
+    survey, counts = summed(frame, weights("survey", rng, len(frame))), summed(frame, None)
+    coarse = replace(survey, eps=1e-7, y_roundoff=1e-7)
+    nothing = coarse - coarse
+    assert nothing.whole_weights is None
+    for moments in (counts, survey):
+        for total in (nothing + moments, moments + nothing, moments - nothing):
+            assert total.whole_weights is moments.whole_weights
+            assert (total.eps, total.y_roundoff) == (moments.eps, moments.y_roundoff)
+    assert (counts - counts + nothing).whole_weights is None
 
 
 @pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")

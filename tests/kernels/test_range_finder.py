@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dask.array
+import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -382,6 +383,35 @@ def test_outputs_that_are_too_large_are_called_y(seed, tmp_path, sparse):
         ProjSe(2, **FEW).fit(X, sp.csr_array(Y) if sparse else Y)
     with pytest.raises(ValueError, match=r"Column 'y3' of y holds values so large"):
         ProjSe(2, **FEW).fit_source(as_file(tmp_path, X, Y), targets="y*")
+
+
+@pytest.mark.parametrize(
+    ("size", "where"),
+    [(1e200, "memory"), (1e200, "file"), (1e200, "Dask"), (1e-200, "file"), (1e-200, "Dask")],
+)
+def test_an_output_is_called_by_its_name_whatever_that_holds(seed, tmp_path, size, where):
+    rng = np.random.default_rng([seed, 34])
+    Y = pd.DataFrame(rng.normal(size=(60, 30)), columns=[f"dose of X in {j}" for j in range(30)])
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    name = "dose of X in 3"
+    Y[name] *= size
+    fit = {
+        "memory": lambda: ProjSe(2, **FEW).fit(X, Y),
+        "file": lambda: ProjSe(2, **FEW).fit_source(tmp_path / "t.parquet", targets="dose*"),
+        "Dask": lambda: ProjSe(2, **FEW).fit(*(dd.from_pandas(f, npartitions=2) for f in (X, Y))),
+    }[where]
+    X.join(Y).to_parquet(tmp_path / "t.parquet")
+    with pytest.raises(ValueError, match=f"Column '{name}' of y (holds values so|is not const)"):
+        fit()
+
+
+def test_an_output_that_is_too_large_in_all_rows_only_is_called_y(seed):
+    rng = np.random.default_rng([seed, 35])
+    X, Y = rng.normal(size=(60, 4)), rng.normal(size=(60, 30))
+    Y[:, 3] = np.where(np.arange(60) % 2, 2e153, -2e153)  # squares of a half are below 1e308
+    parts = [dask.array.from_array(A, (30, A.shape[1])) for A in (X, Y)]
+    with pytest.raises(ValueError, match=r"Column 3 of y holds values so large"):
+        ProjSe(2, **FEW).fit(*parts)
 
 
 def test_outputs_that_are_too_small_are_called_y(seed, tmp_path):

@@ -188,6 +188,50 @@ def test_a_value_that_stands_out_again_is_held_against_a_variable(seed, mark, we
     assert (leverage(window)[[0, 1]] < 0.4).all()
 
 
+def many_rows(seed):
+    """Rows of which squares bound the extremes, but for the last columns: a row stands out."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(40_000, 4)), rng.normal(size=(40_000, 2))
+    Y += X[:, :2]
+    X[[39_990, 7], [2, 3]] = 1000.0
+    return X, Y
+
+
+def fitted(X, Y):
+    return ProjSe(3, batch_size=512).fit(X, Y).moments_
+
+
+def test_bounds_are_marked_wherever_moments_go(seed, tmp_path):
+    X, Y = many_rows(seed)
+    moments, values = fitted(X, Y), Moments.from_arrays(X[:900], Y[:900])
+    marks = [True, True, False, False]
+    moments.save(tmp_path / "m")
+    nothing = values - values
+    kept = [moments, Moments.load(tmp_path / "m"), moments + values, values + moments]
+    for same in (*kept, moments - values, moments + nothing, nothing + moments):
+        assert same.x_bounded.tolist() == marks
+        assert same.y_bounded.tolist() == [True, True]
+    assert values.x_bounded is None
+    assert (moments - moments).x_bounded is None
+    assert swapped(moments).y_bounded.tolist() == marks
+    fewer = restricted(moments, np.array([3, 0]), np.array([1]))
+    assert fewer.x_bounded.tolist() == [False, True]
+    assert fewer.y_bounded.tolist() == [True]
+
+
+@pytest.mark.parametrize("n_left", [300, 1200])
+def test_a_bound_is_not_held_against_the_rows_that_are_left(seed, n_left):
+    X, Y = many_rows(seed)
+    gone = slice(len(X) - n_left)
+    rest = fitted(X, Y) - Moments.from_arrays(X[gone], Y[gone])
+    assert (leverage(rest)[[0, 1, 3]] < 0.4).all()
+    y_leverage = leverage(swapped(rest))
+    assert (y_leverage < 0.4).all()
+    assert leverage(rest)[2] > 0.4  # a row that is still there has this value
+    selector = ProjSe(2, exclude=[2]).fit_moments(rest)  # warnings are errors
+    assert set(selector.selected_) == {0, 1}
+
+
 def test_sums_of_blocks(seed):
     X, Y = views(seed)
     cuts = np.array_split(np.arange(len(X)), 5)
@@ -207,7 +251,7 @@ def test_views_and_fewer_columns(seed):
 
 def test_a_file_without_extremes_is_read(seed, tmp_path, monkeypatch):
     moments = Moments.from_arrays(*views(seed))
-    monkeypatch.setattr(moments_file, "ARRAYS", moments_file.ARRAYS[:-4])  # as it was before
+    monkeypatch.setattr(moments_file, "ARRAYS", moments_file.ARRAYS[:-6])  # as it was before
     moments.save(tmp_path / "old")
     monkeypatch.undo()
     old = Moments.load(tmp_path / "old")
@@ -227,6 +271,7 @@ def test_a_file_without_extremes_is_read(seed, tmp_path, monkeypatch):
         ({"y_max": np.full(3, -5.0)}, "column 0 of Y cannot have a mean"),
         ({"x_min": np.full(13, np.nan)}, "NaN or infinity"),
         ({"y_min": np.zeros(2)}, "y_min has shape"),
+        ({"x_bounded": np.zeros(13)}, "x_bounded has shape"),
     ],
 )
 def test_impossible_extremes_are_refused(seed, tmp_path, changes, says):

@@ -31,6 +31,18 @@ def test_data_sets_are_what_the_setting_says():
         assert np.any(problem(setting, 4).Y != made.Y)
 
 
+def test_runs_have_the_index_that_they_say():
+    from calibration.settings import RUNS
+
+    from projse.metrics import nogueira_stability
+
+    for runs in RUNS.values():
+        drawn = runs.draw(4000, np.random.default_rng(0))
+        assert drawn.shape == (4000, runs.d)
+        np.testing.assert_allclose(drawn.mean(axis=0), runs.chances, atol=0.04)
+        np.testing.assert_allclose(nogueira_stability(drawn), runs.index, atol=0.02)
+
+
 def test_further_rows_have_the_same_effects():
     from calibration.settings import SETTINGS, problem
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,21 @@ def test_the_remedy_can_be_typed_as_it_is_told(seed: int, tmp_path: Path, mark: 
     typed = shlex.split(str(error.value).partition("--na ")[2].partition("); ")[0])
     assert split(typed) == [mark]
     moments_from(path, targets="y", na_values=split(typed), missing="drop")
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("column", ["a", "y"])
+def test_a_remedy_that_would_be_cut_off_is_not_told(seed: int, tmp_path: Path, column: str) -> None:
+    frame = numbers(seed)
+    for n, proposed in ((60, True), (61, False)):
+        path = written(with_value(frame, column, "n" * n, 333), tmp_path / "t.csv")
+        with pytest.raises(SourceError) as error:
+            moments_from(path, targets="y")
+        told = str(error.value)
+        assert ("na_values" in told) == ("--na" in told) == proposed
+        assert ("'…" in told) == (not proposed)
+        assert re.search(r"row 1\)\. [A-Z]", told)
+        assert told.lower().endswith("repair the line.")
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -53,6 +53,30 @@ def test_values_that_look_like_something_else_are_named(name: str, kind: str) ->
     assert said in str(found[0].message)
 
 
+IN_TEXT = "beside '-', which marks no gap unless na_values (--na) says so"
+IN_FRAMES = "beside '-', which is no gap: put None in its place"
+
+
+@pytest.mark.parametrize("form", ["frame", "batch", "parquet", "csv"])
+@pytest.mark.parametrize("of", ["X", "y"])
+def test_what_to_do_about_gaps_fits_where_the_rows_come_from(
+    form: str, of: str, tmp_path: Path
+) -> None:
+    frame = pd.DataFrame({"a": np.arange(N) % 7.0, "b": STRANGE["dashes"][0], "c": np.arange(N)})
+    target = "b" if of == "y" else "c"
+    selector = ProjSe(1)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        if form in ("frame", "batch"):
+            fit = selector.fit if form == "frame" else selector.partial_fit
+            fit(frame.drop(columns=target), frame[target])
+        else:
+            getattr(frame, f"to_{form}")(tmp_path / f"rows.{form}", index=False)
+            selector.fit_source(tmp_path / f"rows.{form}", targets=target)
+    (told,) = [str(w.message) for w in caught if "beside" in str(w.message)]
+    assert (IN_TEXT if form == "csv" else IN_FRAMES) in told
+
+
 @pytest.mark.parametrize("name", PLAIN)
 def test_categories_are_left_in_peace(name: str) -> None:
     look(PLAIN[name], "pandas")

@@ -44,6 +44,31 @@ def test_names_as_targets_are_told_in_memory(seed: int, targets: list[str]) -> N
         ProjSe(2).fit(frame[["a", "b", "c"]], y)
 
 
+@pytest.mark.parametrize("kind", [pd.Series, pd.Categorical, "frame"])
+def test_categoricals_are_told_too(seed: int, kind: Any) -> None:
+    frame = people(seed).astype({"who": "category"})
+    y = frame[["who"]] if kind == "frame" else kind(frame["who"])
+    for X in (frame[["a", "b"]], frame[["a"]].assign(b=frame["b"] > 0)):
+        with told_once(f"^y {OWN}"):
+            ProjSe(1).fit(X, y)
+
+
+@pytest.mark.parametrize("targets", ["who", ["who", "z"]])
+@pytest.mark.parametrize("dtype", [object, "category"])
+def test_the_second_batch_tells_it_and_no_other(seed: int, targets: Any, dtype: Any) -> None:
+    frame = people(seed).astype({"who": dtype})
+    more = frame.assign(who=frame["who"].astype(object) + " junior").astype({"who": dtype})
+    selector = ProjSe(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        selector.partial_fit(frame[["a", "b"]][:25], frame[targets][:25])
+    with told_once(OWN):
+        selector.partial_fit(frame[["a", "b"]][25:], frame[targets][25:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        selector.partial_fit(more[["a", "b"]], more[targets])
+
+
 @pytest.mark.parametrize("form", ["csv", "parquet"])
 @pytest.mark.parametrize(
     "asked",

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from projse.cli.excluded import excluded
 from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
-from projse.cli.select import csv_text, excluded, places
+from projse.cli.select import csv_text, places
 from projse.cli.table import Column, decimal, print_prose, table, warnings_as_notes
 from projse.cli.text import json_text, shown
 from projse.cli.write import Destinations, is_terminal, write_text
@@ -28,7 +29,7 @@ def discover(
     with warnings_as_notes():
         if moments_files(reading.data):
             blocks = load_disjoint(reading.data)
-            selector.set_params(exclude=excluded(blocks[0], reading, None) or None)
+            selector.set_params(exclude=excluded(blocks[0], reading, None)[0])
             found.fit_moments(blocks)
         else:
             selector.set_params(missing=reading.source.missing, **reading.encoding)

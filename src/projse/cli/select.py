@@ -7,11 +7,11 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from fnmatch import fnmatchcase
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from projse.cli.excluded import excluded
 from projse.cli.moments import references_of
 from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
@@ -30,12 +30,10 @@ from projse.cli.trust import (
 )
 from projse.cli.write import STDOUT, Destinations, is_terminal, place_to_write, write_text
 from projse.estimators.projse import ProjSe
-from projse.exceptions import ProductsMissingError, ProductsMissingWarning, SourceError
+from projse.exceptions import ProductsMissingError, ProductsMissingWarning
 from projse.moments.counts import counts_caveat
-from projse.moments.sums import Moments
 from projse.reports.gather import gather
 from projse.reports.page import page
-from projse.sources.groups import resolve_groups
 from projse.warn import many
 
 
@@ -71,8 +69,8 @@ def _fit(reading: Reading, data: Any, selector: ProjSe, asked: Asked) -> Found:
     if moments_files(reading.data):
         blocks = load_folds(reading, asked) if asked.blocks else [load_disjoint(reading.data)]
         total = total_of(block for fold in blocks for block in fold)
-        left_out = excluded(total, reading, selector.groups)
-        selector.set_params(exclude=left_out or None)
+        left_out, groups = excluded(total, reading, selector.groups)
+        selector.set_params(exclude=left_out, groups=groups)
         if asked.blocks:
             return fit_blocks(selector, blocks, asked, by_file=True)
         return Found(selector.fit_moments(total))
@@ -258,33 +256,6 @@ def _print(found: Found, summary: str) -> None:
         console,
         f"{summary}: {candidates}, {references} (rank {selector.reference_rank_}).",
     )
-
-
-def excluded(moments: Moments, reading: Reading, groups: Any) -> list[str]:
-    """Resolve patterns against the names that moments carry."""
-    asked = reading.source
-    columns = (asked.targets, asked.features, asked.weight, asked.class_target, asked.covariates)
-    encoded = asked.missing != "refuse" or asked.basis != "linear"
-    encoded = encoded or asked.categorical_features != "from_dtype" or bool(asked.na_values)
-    if any(columns) or asked.state is not None or encoded:
-        raise ValueError(
-            "These are moments: their targets, features, covariates, weights and encoding are "
-            "settled. Leave "
-            "out those options, or pass the rows."
-        )
-    names = names_of(moments)
-    if groups is not None:
-        known = None if moments.feature_names is None else tuple(names)
-        names = list(resolve_groups(groups, len(names), known).names)
-    found = []
-    for pattern in asked.exclude or []:
-        hits = [name for name in names if name == pattern or fnmatchcase(name, pattern)]
-        if not hits:
-            raise SourceError(f"{reading.data[0]} has no candidate that matches {pattern!r}.")
-        found += [name for name in hits if name not in found]
-    if moments.feature_names is None and groups is None:
-        return [int(name) for name in found]  # type: ignore[misc]
-    return found
 
 
 def _encodable(name: str) -> str:

@@ -3,6 +3,7 @@
 import csv
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fnmatch import fnmatchcase
 from typing import Any
 
 import typer
@@ -70,12 +71,27 @@ def groups_of(values: list[str] | None) -> dict[str, list[str]] | None:
 def without_excluded(
     groups: dict[str, list[str]] | None, exclude: list[str] | None
 ) -> tuple[dict[str, list[str]] | None, list[str] | None]:
-    """Let the name of a group in --exclude mean its columns: they are not even read."""
+    """Let the name of a group in --exclude mean its columns: they are not even read.
+
+    A column that is named in both is left out of its group.
+    """
     if not groups or not exclude:
         return groups, exclude
-    kept = {name: columns for name, columns in groups.items() if name not in exclude}
-    columns = [column for name in exclude for column in groups.get(name, [name])]
-    return kept or None, columns
+    left_out = [column for name in exclude for column in groups.get(name, [name])]
+    kept = {
+        name: [column for column in columns if not _is_left_out(column, left_out)]
+        for name, columns in groups.items()
+        if name not in exclude
+    }
+    return {name: columns for name, columns in kept.items() if columns} or None, left_out
+
+
+def _is_left_out(column: str, patterns: list[str]) -> bool:
+    """Whether a column of a group is never read; of patterns, the columns that are read tell."""
+    is_pattern = any(character in column for character in "*?[")
+    return column in patterns or (
+        not is_pattern and any(fnmatchcase(column, pattern) for pattern in patterns)
+    )
 
 
 def how_many(text: str | None) -> int | float | str | None:

@@ -13,6 +13,7 @@ from projse.estimators.table_options import TableOptions, as_table
 from projse.estimators.table_rows import bases_by_rows, covariates_encoder
 from projse.kernels.combination import combined
 from projse.sources.table.encoder import TableEncoder
+from projse.sources.two_spellings import warn_two_spellings
 from projse.sources.variables import Variables
 
 Array = NDArray[Any]
@@ -41,6 +42,7 @@ class CovariatePlan:
         covariates = _table(covariates)
         encoder = covariates_encoder(covariates, TableOptions(missing=missing))
         raw, variables = encoder.encode(covariates)
+        warn_two_spellings(variables, "covariates")
         return cls(encoder, variables, bases_by_rows(raw, variables, encoder, weight))
 
     def encode(self, covariates: Any) -> tuple[Array, tuple[str, ...]]:

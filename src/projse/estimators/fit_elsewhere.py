@@ -11,7 +11,7 @@ from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.parameters import check_parameters
 from projse.estimators.progress import FitProgress
 from projse.kernels.range_finder import Sketch, find_range
-from projse.moments.dropped import warn_own_targets
+from projse.moments.dropped import warn_dropped, warn_own_targets
 from projse.moments.own_products import ON_CLUSTER
 from projse.moments.partitions import (
     cross_elsewhere,
@@ -118,6 +118,7 @@ class FitElsewhereMixin(FitMomentsMixin):
                 target_type=target_type,
                 n_jobs=self.n_jobs,
                 batch_size=self.batch_size,
+                warns=False,
             )
 
         if hasattr(self, "moments_"):
@@ -130,6 +131,7 @@ class FitElsewhereMixin(FitMomentsMixin):
             else:
                 batch = self._first_batch(task, self._directions(rows), sum_rows)
             remember_candidates(self, batch)
+        warn_dropped(batch)
         self._add_moments(batch, getattr(rows, "Y", None))
 
     def _look_options(self) -> LookOptions:

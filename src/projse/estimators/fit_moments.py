@@ -24,13 +24,16 @@ from projse.exceptions import (
 from projse.kernels.combined_references import combined_references
 from projse.kernels.many_outputs import sketched_directions
 from projse.kernels.range_finder import Sketch
+from projse.moments.dropped import warn_own_targets
 from projse.moments.own_products import ONCE, Cross
 from projse.moments.sums import Moments
 from projse.moments.whole_numbers import settle_targets
 from projse.parameters import plain_rank
 from projse.search.outcome import Outcome
 from projse.search.task import Task
+from projse.sources.encode_targets import is_categorical
 from projse.sources.rows import Rows
+from projse.sources.two_spellings import warn_spellings_of
 from projse.warn import many, warn_caller
 
 Array = NDArray[Any]
@@ -60,6 +63,8 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
     _first: int | None = None
     _two_views: bool = False
     _view: str = "X"
+    # Whether partial_fit has said that each row has a label of its own.
+    _own_labels_told: bool = False
 
     def fit_moments(self, moments: Moments) -> Self:
         """Select from moments alone, wherever they were summed.
@@ -120,7 +125,9 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
 
     def _add_moments(self, batch: Moments, y: Any) -> None:
         """Add moments to those seen so far, and select anew."""
-        total = self.moments_ + batch if hasattr(self, "moments_") else batch
+        before = getattr(self, "moments_", None)
+        total = batch if before is None else before + batch
+        warn_spellings_of(total, before)
         # All rows so far tell whether whole numbers are classes; those to come may tell otherwise.
         settled = settle_targets(total, self.target_type, y)
         outcome = self._task(total.one_view).on_moments(settled, provisional=True, keep=True)
@@ -133,6 +140,11 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
                 "were summed without them. Begin with partial_fit instead of fit, sum Moments with "
                 "with_xx=True for fit_moments, or use exhausted='stop'."
             )
+        # A first batch may show each class once, and what was told is not told again.
+        auto = self.target_type == "auto" and not is_categorical(y)
+        self._own_labels_told = before is not None and (
+            self._own_labels_told or warn_own_targets(total, None, auto=auto)
+        )
         self._keep_moments(total)
         self._keep_picked(outcome, combined_references(settled))
         self._store(outcome, quiet=True)

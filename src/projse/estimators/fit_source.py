@@ -116,7 +116,7 @@ class FitSourceMixin(FitMomentsMixin):
             through = None if sketch is None else sketch.through
             moments = opened.total(needs_products, through)
             if class_target is None and sketch is None:
-                moments = settle_targets(moments, self.target_type, name=opened.label_name)
+                moments = settle_targets(moments, self.target_type, **opened.labels)
             fit_progress.phase("picks")
             cross = None
             # Products that were left out by hand are not made by another pass.

@@ -19,6 +19,7 @@ from projse.moments.sums import Moments
 from projse.search.outcome import Outcome
 from projse.sources.rows import Rows
 from projse.sources.table.frame import refuse_repeated_names
+from projse.sources.two_spellings import warn_two_spellings
 from projse.threads import effective_n_threads, ordered_map
 
 
@@ -152,4 +153,5 @@ def sum_slices(
             if follow is not None:
                 follow(done, len(slices))
     assert isinstance(total, Moments)
+    warn_two_spellings(total.x_variables)
     return total

@@ -17,6 +17,7 @@ from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, is_dask, make_rows, refuse_dask, refuse_non_numeric_columns
 from projse.sources.table.frame import refuse_repeated_names
 from projse.sources.table.kinds import holds_more_than_numbers
+from projse.sources.two_spellings import warn_two_spellings
 from projse.sources.variables import Variables
 
 NO_OUTPUT_OF_DASK = (
@@ -131,7 +132,10 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         # A single row is enough for a batch of them.
         options: Any = {"target_type": target_type, "all_rows": min_samples > 1}
         rows = make_rows(X, y, sample_weight, feature_names=names, **options)
-        return append_covariates(rows, covariates)
+        rows = append_covariates(rows, covariates)
+        if min_samples > 1:
+            warn_two_spellings(rows.z_variables, "covariates")
+        return rows
 
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)

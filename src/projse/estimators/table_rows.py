@@ -22,6 +22,7 @@ from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame
 from projse.sources.table.gaps import gaps_in
 from projse.sources.table.references import references_encoder
+from projse.sources.two_spellings import warn_two_spellings
 from projse.sources.variables import Variables
 
 Array = NDArray[Any]
@@ -139,6 +140,8 @@ class TableRows:
             z = covariates_encoder(covariates, options, plan)
             Z, variables = z.encode(covariates)
             targets = with_covariates(targets, Z, variables.titles, variables)
+            if all_rows:
+                warn_two_spellings(variables, "covariates")
         return cls(frame, encoder, targets, y_encoder, z)
 
     def rows(self, start: int = 0, stop: int | None = None, *, later: bool = False) -> Rows:
@@ -168,7 +171,9 @@ class TableRows:
 
     def final_rows(self) -> Rows:
         """Encode all rows, and settle what stands for the covariates by all of them."""
-        return combined_covariates(self.rows())
+        rows = self.rows()
+        warn_two_spellings(rows.x_variables)
+        return combined_covariates(rows)
 
     def slices(self, *, later: bool = False) -> list[tuple[int, int]]:
         """Cut the rows into slices of about ``SLICE_BYTES`` once they are encoded."""
@@ -249,6 +254,7 @@ def _with_references(
     if not all_rows:
         return replace(targets, Y=raw, target_names=variables.titles, y_variables=variables)
     warn_own_levels(variables, targets.n_samples)
+    warn_two_spellings(variables, "y")
     Y, names = _combined(raw, variables, encoder, targets)
     return replace(targets, Y=Y, target_names=names)
 

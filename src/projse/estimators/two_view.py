@@ -11,23 +11,27 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import Tags, _safe_indexing, check_array, check_consistent_length
+from sklearn.utils import Tags, check_array, check_consistent_length
 from sklearn.utils.validation import _num_samples, check_is_fitted, validate_data
 
-from projse.engines.dask import DaskRows
 from projse.estimators.best_pair import best_pair
+from projse.estimators.checked_views import (
+    CHECKS,
+    CheckedViewsMixin,
+    SecondView,
+    names_of,
+    refuse_no_views,
+    refuse_one_column,
+)
 from projse.estimators.correlation_curves import CorrelationCurvesMixin
 from projse.estimators.covariate_plan import CovariatePlan
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
-from projse.estimators.table_rows import complete_rows, refuse_nothing
 from projse.estimators.two_view_table import TwoViewTableMixin
 from projse.metrics.canonical_blocks import CanonicalBlocks
 from projse.moments.align import with_same_levels
 from projse.moments.combine import check_covariates
-from projse.moments.in_memory import moments_of
-from projse.moments.partitions import moments_elsewhere
 from projse.moments.sums import Moments
 from projse.moments.views import restricted, swapped
 from projse.parameters import column_indices, one_of
@@ -65,6 +69,7 @@ _SHARED = (
 class TwoViewProjSe(
     TwoViewTableMixin,
     CorrelationCurvesMixin,
+    CheckedViewsMixin,
     TransformerMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
 ):
@@ -231,8 +236,8 @@ class TwoViewProjSe(
             x_frame, y_frame = X, Y
             refuse_repeated_names(X)
             refuse_repeated_names(Y, "Y")
-            X = validate_data(self, X, **_CHECKS)
-            Y = check_array(Y, input_name="Y", **_CHECKS)
+            X = validate_data(self, X, **CHECKS)
+            Y = check_array(Y, input_name="Y", **CHECKS)
             check_consistent_length(X, Y)
             self._remember(X.shape[1], Y.shape[1], y_names)
             fat = X.shape[0] < max(X.shape[1], Y.shape[1]) and self.kernel == "linear"
@@ -265,13 +270,7 @@ class TwoViewProjSe(
         self : object
         """
         x_selector, y_selector = self._selectors()
-        if not isinstance(moments, Moments):
-            raise TypeError(f"fit_moments needs Moments, not {type(moments).__name__}.")
-        if moments.classes is not None:
-            raise ValueError(
-                "These moments hold class labels, which are no variables to select from; use "
-                "ProjSe, or sum them with target_type='continuous'."
-            )
+        refuse_no_views(moments)
         with all_or_nothing(self):
             remember_columns(self, moments.n_x, moments.feature_names)
             n_y, names = moments.n_references, moments.target_names
@@ -304,7 +303,7 @@ class TwoViewProjSe(
             return x
         check_consistent_length(*(view for view in (X, Y) if not is_dask(view)))
         # scikit-learn wraps the first of a pair; the second is wrapped by a transformer of its own.
-        return x, _SecondView(self).set_output(transform=asked).transform(Y)
+        return x, SecondView(self).set_output(transform=asked).transform(Y)
 
     def fit_transform(
         self, X: Any, Y: Any, sample_weight: Any = None, covariates: Any = None
@@ -365,74 +364,11 @@ class TwoViewProjSe(
         return x_selector, y_selector
 
     def _remember(self, n_x: int, n_y: int, y_names: Sequence[str] | None) -> None:
-        for label, n in (("X", n_x), ("Y", n_y)):
-            if n < 2:
-                raise ValueError(
-                    f"{label} has one column (n_features=1), and two views need at least two each "
-                    "to select from; with one output, use ProjSe."
-                )
+        refuse_one_column(n_x, n_y)
         self.n_y_features_in_ = n_y
         self._forget("y_feature_names_in_")
         if y_names is not None:
             self.y_feature_names_in_ = np.array(y_names, dtype=object)
-
-    def _moments(
-        self,
-        X: Any,
-        Y: Any,
-        sample_weight: Any,
-        covariates: Any = None,
-        z_names: tuple[str, ...] | None = None,
-        x_names: tuple[str, ...] | None = None,
-        y_names: tuple[str, ...] | None = None,
-    ) -> Moments:
-        rows = make_rows(X, Y, sample_weight, target_type="continuous", feature_names=x_names)
-        rows.target_names = y_names
-        rows = append_covariates(rows, covariates, z_names)
-        return moments_of(rows, with_xx=True, n_jobs=self.n_jobs, batch_size=self.batch_size)
-
-    def _counted(self, *given: Any) -> tuple[Any, ...]:
-        """Leave out rows with gaps, if asked to, and those of weight 0, which may hold anything."""
-        X, Y, sample_weight, covariates = given
-        if self.missing == "refuse":
-            return given
-        keep = np.ones(_num_samples(X), dtype=bool)
-        check_consistent_length(*given)
-        if self.missing == "drop":
-            keep = complete_rows(X, Y, sample_weight, covariates)
-            refuse_nothing(keep, {"X": X, "Y": Y, "covariates": covariates}, remedy="")
-        if sample_weight is not None:
-            sample_weight = np.where(keep, np.asarray(sample_weight), 0)
-            keep &= sample_weight > 0
-        if keep.all():
-            return given
-        if not keep.any():
-            raise ValueError(f"missing={self.missing!r} leaves none of {len(keep)} rows.")
-        rows = np.flatnonzero(keep)
-        parts = (X, Y, sample_weight, covariates)
-        return tuple(None if part is None else _safe_indexing(part, rows) for part in parts)
-
-    def _numbers(self, covariates: Any) -> tuple[Any, tuple[str, ...] | None]:
-        """Encode covariates by the plan of the fit, if it has one; return their names too."""
-        plan = getattr(self, "_covariate_plan", None)
-        return (covariates, None) if plan is None or covariates is None else plan.encode(covariates)
-
-    def _distributed_moments(
-        self, X: Any, Y: Any, sample_weight: Any, covariates: Any = None
-    ) -> Moments:
-        """Sum on the workers of Dask."""
-        if self.missing != "refuse":
-            raise ValueError(
-                f"missing={self.missing!r} is for rows in memory; of Dask collections, leave rows "
-                "with gaps out first (dropna), or fill them."
-            )
-        return moments_elsewhere(
-            DaskRows.of(X, Y, sample_weight, covariates),
-            with_xx=True,
-            target_type="continuous",
-            n_jobs=self.n_jobs,
-            batch_size=self.batch_size,
-        )
 
     def _select(self, moments: Moments, x_selector: ProjSe, y_selector: ProjSe) -> Moments:
         """Select on both sides; return the moments of what was selected."""
@@ -498,88 +434,23 @@ class TwoViewProjSe(
             raise ValueError(f"No variable of {side} was selected, so nothing can correlate.")
         fitted, held_out = self.selected_moments_, None
         if X is not None:
-            if not is_dask(X, Y, sample_weight, covariates):
-                X, Y, sample_weight, covariates = self._counted(X, Y, sample_weight, covariates)
-            x, y = self._columns(X, "X"), self._columns(Y, "Y")
-            if is_dask(x, y, sample_weight, covariates):
-                moments = self._distributed_moments(x, y, sample_weight, covariates)
-            else:
-                x, y = check_array(x, **_CHECKS), check_array(y, input_name="Y", **_CHECKS)
-                check_consistent_length(x, y)
-                moments = self._moments(x, y, sample_weight, *self._numbers(covariates))
+            moments = self._held_out_moments(X, Y, sample_weight, covariates)
             fitted, moments = with_same_levels(fitted, moments)
             check_covariates(fitted, moments)
             sides = (self.x_selector_, self.y_selector_)
             held_out = restricted(moments, *(_places(s._columns_of(s.selected_)) for s in sides))
         return CanonicalBlocks(fitted, self.center, held_out)
 
-    def _columns(self, A: Any, label: str) -> Any:
-        """Return the selected columns, in the order they have, of a view that fits."""
-        selector = self.y_selector_ if label == "Y" else self.x_selector_
-        selected = selector._columns_of(selector.selected_)
-        n, fitted = selector.n_features_in_, getattr(selector, "feature_names_in_", None)
-        if is_dask(A):
-            from projse.engines.dask_collections import select_columns
-
-            support = np.isin(np.arange(n), selected)
-            return select_columns(A, support, None if fitted is None else tuple(fitted))
-        refuse_non_numeric_columns(A, label)
-        finite = "allow-nan" if self.missing == "drop" else True  # rows with gaps stay rows
-        checks = _CHECKS | {"ensure_all_finite": finite, "ensure_min_samples": 1}
-        checked = check_array(A, input_name=label, **checks)
-        given = column_names(A)
-        if label == "X":
-            validate_data(self, A, reset=False, skip_check_array=True)
-        elif checked.shape[1] != n:
-            raise ValueError(
-                f"Y has {checked.shape[1]} features, but {type(self).__name__} is expecting {n} "
-                "features in Y."
-            )
-        elif given is not None and fitted is not None and given != tuple(fitted):
-            a, b = next((a, b) for a, b in zip(given, fitted, strict=True) if a != b)
-            raise ValueError(f"Y has column {a!r} where the fit had {b!r}.")
-        frame = hasattr(A, "columns")
-        return _safe_indexing(A if frame else checked, np.sort(selected), axis=1)
-
     def _forget(self, attribute: str) -> None:
         if hasattr(self, attribute):
             delattr(self, attribute)
-
-
-class _SecondView(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The columns of Y that a fitted estimator keeps, for scikit-learn to wrap in its frames."""
-
-    def __init__(self, views: TwoViewProjSe) -> None:
-        self.views = views
-
-    def transform(self, Y: Any) -> Any:
-        return self.views._columns(Y, "Y")
-
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
-        names = getattr(self.views, "y_feature_names_in_", None)
-        return _names(names, "y", np.flatnonzero(self.views.y_selector_.support_))
-
-
-_CHECKS: dict[str, Any] = {
-    "accept_sparse": ("csr", "csc"),
-    "dtype": "numeric",
-    "ensure_all_finite": False,
-    "ensure_min_samples": 2,
-}
 
 
 def _variable_names(selector: ProjSe, names: Array | None, prefix: str) -> Array:
     """Return the names of the picks: of groups, or of columns."""
     if hasattr(selector, "variables_"):
         return selector.variable_names_[selector.selected_]
-    return _names(names, prefix, selector.selected_)
-
-
-def _names(names: Array | None, prefix: str, selected: Array) -> Array:
-    """Return the names of the selected columns, made up where there are none."""
-    if names is not None:
-        return names[selected]
-    return np.array([f"{prefix}{j}" for j in selected], dtype=object)
+    return names_of(names, prefix, selector.selected_)
 
 
 def _places(selected: Array) -> Array:

@@ -52,6 +52,7 @@ def combined_references(moments: Moments, like: Moments | None = None) -> Moment
         # What fills a gap lies between the values.
         y_min=of_kept(moments.y_min),
         y_max=of_kept(moments.y_max),
+        y_bounded=of_kept(moments.y_bounded),
         target_names=None if names is None else tuple(names[j] for j in kept),
         y_variables=moments.y_variables if references.is_whole else None,
         z_variables=moments.z_variables if covariates.is_whole else None,

@@ -12,8 +12,6 @@ by random numbers that outputs of large norm have more of. So a pass for the nor
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -28,7 +26,7 @@ from projse.kernels.linear_gram import LinearGram, gram_of
 from projse.kernels.rank import STORED
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.sums import Moments
-from projse.moments.through import Pass, Through, moments_through, pass_over
+from projse.moments.through import Pass, Through, moments_through, of_outputs, pass_over
 from projse.sources.rows import Rows
 from projse.threads import one_blas_thread
 
@@ -81,19 +79,6 @@ class Directions:
     B: Array
 
 
-@contextmanager
-def _outputs_are_y() -> Iterator[None]:
-    """Call outputs that are refused by their name, not by that of the place they stand in."""
-    try:
-        yield
-    except ValueError as error:
-        message = str(error)
-        if " of X " not in message:
-            raise
-        raise type(error)(message.replace(" of X ", " of y ")) from error
-
-
-@_outputs_are_y()
 def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketch:
     """Find directions that all but hold the leading ones of the outputs.
 
@@ -116,7 +101,7 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
     being the first that was left out.
     Outputs that are constant, or that covariates explain, have no part in any direction.
     """
-    first = combined_references(over(Through(of_outputs=True)))
+    first = combined_references(of_outputs(over(Through(of_outputs=True))))
     outputs = _outputs(first, center)
     n = len(outputs.xx_diag)
     if n < size:
@@ -129,7 +114,7 @@ def find_range(over: Pass, size: int, *, center: bool, n_iter: int = 0) -> Sketc
     V: Array = np.random.default_rng(SEED).standard_normal((n, size))
     for _ in range(1 + n_iter):
         V *= unit[:, None]
-        image = over(Through(V, mean, of_outputs=True))
+        image = of_outputs(over(Through(V, mean, of_outputs=True)))
         _refuse_other_rows(image, first)
         V = _outputs(combined_references(image), center).block(slice(None)).T
         del image

@@ -144,12 +144,11 @@ def stability_interval(Z: Any, confidence: float = 0.95) -> tuple[float, float]:
     variable more: ``e = 2 / (M (M − 1) k (1 − k / d))``. As the slope of ``q (1 − q)`` does, e
     counts less towards the middle: the first times ``2Φ − 1``, the second times ``1 − 2Φ``.
 
-    It takes the runs as independent, as resamples are, given the rows. In simulations of 10 to 100
-    runs of 20 to 2000 variables that come independently of each other it held the value in 94 % of
-    the cases or more at 95 %. Runs that fall into two sets far from each other, of which the rarer
-    one may not have come yet, are told less well: two disjoint sets, one in a tenth of the runs,
-    gave 64 % with 10 runs, 94 % with 30; sets that overlap 72 to 86 % with 4 to 20 runs. With two
-    runs, or where all but one are empty (or full), nothing is known: the limits are 0 and 1.
+    It takes the runs as independent, as resamples are, given the rows. For variables that come
+    independently of each other it holds its level. Runs that fall into two sets far from each
+    other, of which the rarer one may not have come yet, are told less well; the page on calibration
+    of the guide has both. With two runs, or where all but one are empty (or full), nothing is
+    known: the limits are 0 and 1.
 
     ``O(M d)``.
 

@@ -68,7 +68,7 @@ def with_columns(moments: Moments, view: str, source: Array) -> Moments:
     source = np.asarray(source, dtype=np.intp)
     if np.array_equal(source, np.arange(moments.n_x if view == "x" else moments.n_y)):
         return moments
-    vectors = [f"{view}_mean", f"{view}_peak", f"{view}_min", f"{view}_max"]
+    vectors = [f"{view}_{what}" for what in ("mean", "peak", "min", "max", "bounded")]
     vectors += ["xx_diag"] if view == "x" else []
     square = view * 2
     new: dict[str, Any] = {name: _taken(getattr(moments, name), source, 0) for name in vectors}
@@ -89,7 +89,8 @@ def _taken(values: Any, source: Array, axis: int) -> Any:
         return sp.csc_array(values @ place if axis else place.T @ values)
     if known.all():
         return np.take(values, source, axis=axis)
-    out = np.zeros((*values.shape[:axis], len(source), *values.shape[axis + 1 :]))
+    shape = (*values.shape[:axis], len(source), *values.shape[axis + 1 :])
+    out = np.zeros(shape, dtype=values.dtype)
     out[(slice(None),) * axis + (known,)] = np.take(values, source[known], axis=axis)
     return out
 

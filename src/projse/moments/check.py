@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from projse.moments.check_variables import check_variables
 from projse.moments.encoding import check_encoding, short
-from projse.moments.extremes import check_extremes
+from projse.moments.extremes import BOUNDED, check_extremes
 from projse.moments.partial import check_counts
 from projse.sources.rows import SMALLEST_SQUARES
 
@@ -118,6 +118,7 @@ def _check_arrays(moments: Moments) -> None:
     shapes = {"x_mean": (n_x,), "xx_diag": (n_x,), "x_peak": (n_x,), "xx": (n_x, n_x)}
     shapes |= {"y_mean": (n_y,), "yy": (n_y, n_y), "yx": (n_y, n_x), "y_peak": (n_y,)}
     shapes |= {"x_min": (n_x,), "x_max": (n_x,), "y_min": (n_y,), "y_max": (n_y,)}
+    shapes |= {"x_bounded": (n_x,), "y_bounded": (n_y,)}
     no_y, two_views = moments.y_mean is None, {"y_mean", "yy", "yx"}
     for name, shape in shapes.items():
         value = getattr(moments, name)
@@ -129,10 +130,11 @@ def _check_arrays(moments: Moments) -> None:
             raise ValueError(f"{name} is there, but y_mean is not")
         if not isinstance(value, np.ndarray) and not (name == "yx" and sp.issparse(value)):
             raise ValueError(f"{name} is no array but of type {type(value).__name__}")
-        if value.shape != shape or value.dtype != np.float64:
+        dtype = np.dtype(bool if name in BOUNDED else np.float64)
+        if value.shape != shape or value.dtype != dtype:
             raise ValueError(
                 f"{name} has shape {value.shape} and dtype {value.dtype} instead of {shape} and "
-                "float64"
+                f"{dtype}"
             )
         if sp.issparse(value):
             if value.format != "csc":

@@ -14,7 +14,7 @@ from projse.exceptions import PrecisionLossWarning
 from projse.moments.align import aligned
 from projse.moments.check import check_possible
 from projse.moments.counts import whole_in_both
-from projse.moments.extremes import EXTREMES, combined_extremes, forget_removed
+from projse.moments.extremes import BOUNDED, EXTREMES, combined_extremes, forget_removed
 from projse.moments.rounding import ROUNDING, mark_vanished
 from projse.moments.sparse_products import centred_yx, subtract_outer
 from projse.sources.rows import refuse_overflow
@@ -57,7 +57,7 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
     with np.errstate(over="ignore", invalid="ignore"):
         combined = _combined(a, b, sign, n, total, share)
     names = combined.feature_names, combined.target_names
-    refuse_overflow(combined.xx_diag, "X", names[0])
+    refuse_overflow(combined.xx_diag, combined._x_label, names[0])
     if combined.yy is not None:
         refuse_overflow(np.diag(combined.yy), "y", names[1])
     if sign > 0 and a.n_samples and b.n_samples:
@@ -99,7 +99,18 @@ def _emptied(moments: Moments) -> Moments:
         for name in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", *EXTREMES)
         if (value := getattr(moments, name)) is not None
     }
-    return replace(moments, **zeros, x_peak=None, y_peak=None)
+    nothing: dict[str, Any] = dict.fromkeys(("x_peak", "y_peak", "whole_weights", *BOUNDED))
+    return replace(moments, **zeros, **nothing)
+
+
+def _of_the_rows(a: Moments, b: Moments) -> dict[str, Any]:
+    """Return what is known of the rows of both: moments without rows have no say."""
+    counted = [moments for moments in (a, b) if moments.n_samples] or [a]
+    return {
+        "eps": max(moments.eps for moments in counted),
+        "y_roundoff": max(moments.y_roundoff for moments in counted),
+        "whole_weights": whole_in_both(counted[0].whole_weights, counted[-1].whole_weights),
+    }
 
 
 def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: float) -> Moments:
@@ -119,9 +130,7 @@ def _combined(a: Moments, b: Moments, sign: int, n: int, total: float, share: fl
         xx=xx,
         feature_names=a.feature_names or b.feature_names,
         target_names=a.target_names or b.target_names,
-        eps=max(a.eps, b.eps),
-        y_roundoff=max(a.y_roundoff, b.y_roundoff),
-        whole_weights=whole_in_both(a.whole_weights, b.whole_weights),
+        **_of_the_rows(a, b),
         x_peak=_peak(a.x_peak, b.x_peak, a.xx_diag, sign),
         **extremes,
     )

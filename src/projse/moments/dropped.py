@@ -37,8 +37,8 @@ def warn_dropped(moments: Moments) -> None:
         )
 
 
-def warn_own_targets(moments: Moments, name: str | None, *, auto: bool) -> None:
-    """Say that a target has a label of its own in every row.
+def warn_own_targets(moments: Moments, name: str | None, *, auto: bool) -> bool:
+    """Say that a target has a label of its own in every row; return whether it was said.
 
     Parameters
     ----------
@@ -49,9 +49,10 @@ def warn_own_targets(moments: Moments, name: str | None, *, auto: bool) -> None:
         Whether it is still to be told that labels look like numbers or dates.
     """
     if moments.y_variables is not None:
-        warn_own_levels(moments.y_variables, moments.n_samples)
-    elif moments.classes is not None and moments.classes.dtype.kind == "U":
-        if auto and disguise_of(moments.classes) is not None:
-            return
-        called = "y" if name is None else f"Column {name!r} of y"
-        warn_own_labels(len(moments.classes), moments.n_samples, called)
+        return warn_own_levels(moments.y_variables, moments.n_samples)
+    if moments.classes is None or moments.classes.dtype.kind != "U":
+        return False
+    if auto and disguise_of(moments.classes) is not None:
+        return False
+    called = "y" if name is None else f"Column {name!r} of y"
+    return warn_own_labels(len(moments.classes), moments.n_samples, called)

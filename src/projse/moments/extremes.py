@@ -25,6 +25,9 @@ Array = NDArray[Any]
 EXTREMES = ("x_min", "x_max", "y_min", "y_max")
 """Names of the extremes in moments."""
 
+BOUNDED = ("x_bounded", "y_bounded")
+"""Names of the marks in moments of columns whose extremes are bounds, and no values of a row."""
+
 HIGH = 0.4
 """Leverage above this: two rows that stand out alike have a half each, three have a third. Heavy
 tails reach a third now and then, and carry signal."""
@@ -104,12 +107,16 @@ def combined_extremes(a: Moments, b: Moments, sign: int) -> dict[str, Array | No
     if sign < 0 or not b.n_samples:
         return {}
     if not a.n_samples:
-        return {name: getattr(b, name) for name in EXTREMES}
+        return {name: getattr(b, name) for name in (*EXTREMES, *BOUNDED)}
     parts = {name: (getattr(a, name), getattr(b, name)) for name in EXTREMES}
-    return {
+    extremes: dict[str, Array | None] = {
         name: None if any(part is None for part in both) else _furthest(name)(both)
         for name, both in parts.items()
     }
+    for name in BOUNDED:
+        known = [mark for part in (a, b) if (mark := getattr(part, name)) is not None]
+        extremes[name] = np.logical_or.reduce(known) if known else None
+    return extremes
 
 
 def forget_removed(rest: Moments, removed: Moments) -> None:
@@ -120,6 +127,9 @@ def forget_removed(rest: Moments, removed: Moments) -> None:
     held against a variable for good. But for columns of two values, whose squares tell that both
     are still there, for those whose squares are just what one more row with this value makes (999
     for a gap, say, which comes again), and for those of which nothing but rounding is left.
+
+    Extremes that were bounds before told of all rows that none stands out; of some they tell
+    nothing.
     """
     w, n = rest.sum_weights, rows_that_count(rest.sum_weights, rest.n_samples)
     views: list[tuple[str, Any, Any, Any]] = [("x", rest.x_mean, rest.xx_diag, rest.x_peak)]
@@ -135,16 +145,24 @@ def forget_removed(rest: Moments, removed: Moments) -> None:
         root = np.sqrt(squares * (n / w)) if w > 0 else np.full_like(squares, np.inf)
         several = ~np.isclose(w * (mean - low) * (high - mean), squares, rtol=1e-6, atol=0)
         near = np.sqrt(HIGH / 4) * root
-        fell = several & (gone[0] <= low) & _is_gone(mean - low, root)
-        rose = several & (gone[1] >= high) & _is_gone(high - mean, root)
+        bounded = getattr(rest, f"{view}_bounded")
+        loose = np.zeros(len(low), dtype=bool) if bounded is None else bounded
+        fell = several & (loose | (gone[0] <= low)) & _is_gone(mean - low, root, loose)
+        rose = several & (loose | (gone[1] >= high)) & _is_gone(high - mean, root, loose)
         setattr(rest, names[0], np.where(fell, mean - near, low))
         setattr(rest, names[1], np.where(rose, mean + near, high))
 
 
-def _is_gone(distance: Array, root: Array) -> NDArray[np.bool_]:
-    """Tell whether a row this far out would stand out, and is not what the squares consist of."""
+def _is_gone(
+    distance: Array, root: Array, loose: NDArray[np.bool_] | bool = False
+) -> NDArray[np.bool_]:
+    """Tell whether a row this far out would stand out, and is not what the squares consist of.
+
+    Squares say nothing of a distance that no row has (``loose``).
+    """
     share = (distance / root) ** 2
-    gone: NDArray[np.bool_] = (share > HIGH) & ((share < ALONE[0]) | (share > ALONE[1]))
+    alone = (share >= ALONE[0]) & (share <= ALONE[1])
+    gone: NDArray[np.bool_] = (share > HIGH) & (loose | ~alone)
     return gone
 
 

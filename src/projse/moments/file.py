@@ -42,7 +42,7 @@ import scipy.sparse as sp
 from projse.atomic import Draft
 from projse.exceptions import MomentsFileError
 from projse.moments.check import check_moments
-from projse.moments.extremes import EXTREMES
+from projse.moments.extremes import BOUNDED, EXTREMES
 from projse.sources.variables import Column, Variables
 
 if TYPE_CHECKING:
@@ -53,7 +53,11 @@ PLAIN_VERSION = 1
 VERSION = 2
 DIGEST_SIZE = hashlib.sha256().digest_size
 PREFIX = struct.Struct("<IQ")
-ARRAYS = ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak", *EXTREMES)
+ARRAYS = (
+    *("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx", "x_peak", "y_peak"),
+    *EXTREMES,
+    *BOUNDED,
+)
 HEADER = {
     "n_samples",
     "sum_weights",

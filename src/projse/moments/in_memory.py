@@ -193,8 +193,8 @@ def _dense_moments(
             continue
         if not np.isfinite(np.concatenate((sums.xx_diag, y_squares, sums.y))).all():
             counted = rows.counted()
-            refuse_non_finite(counted.X, "X", rows.feature_names)
-            refuse_overflow(sums.xx_diag, "X", rows.feature_names)
+            refuse_non_finite(counted.X, rows.x_label, rows.feature_names)
+            refuse_overflow(sums.xx_diag, rows.x_label, rows.feature_names)
             refuse_non_finite(counted.Y, "y", rows.target_names)
             refuse_overflow(y_squares, "y", rows.target_names)
         break
@@ -260,13 +260,13 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
     m = X.shape[0]
     total = float(m if weight is None else weight.sum())
     if not np.isfinite(X.data).all():
-        refuse_non_finite(X, "X", rows.feature_names)
+        refuse_non_finite(X, rows.x_label, rows.feature_names)
     if Y is not None and not np.isfinite(Y.data if sp.issparse(Y) else Y).all():
         refuse_non_finite(Y, "y", rows.target_names)
     x_mean = sparse_products.weighted_mean(X, weight, total)
     with np.errstate(over="ignore", invalid="ignore"):
         xx_diag = sparse_products.centred_square(X, x_mean, weight, total)
-    refuse_overflow(xx_diag, "X", rows.feature_names)
+    refuse_overflow(xx_diag, rows.x_label, rows.feature_names)
     moments = Moments(
         n_samples=m,
         sum_weights=total,

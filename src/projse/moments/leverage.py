@@ -142,6 +142,7 @@ def take_loose_extremes(moments: Moments, rows: Rows) -> None:
         if loose.any():
             taken = Extremes.of(values, loose)
             low[loose], high[loose] = taken.about(0.0, moments.n_samples)
+        setattr(moments, f"{view.lower()}_bounded", ~loose)
 
 
 def references_on_few_rows(of: Rows | Moments, center: bool, squares: Array | None = None) -> bool:

@@ -155,6 +155,8 @@ def partialled(moments: Moments, center: bool = True, by: Moments | None = None)
         "x_max": None,
         "y_min": None,
         "y_max": None,
+        "x_bounded": None,
+        "y_bounded": None,
         "n_covariates": 0,
         "z_variables": None,
         "n_partialled": moments.n_partialled + whitener.rank,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,13 @@ from projse.moments.file import moments_from_bytes, moments_to_bytes
 from projse.moments.in_memory import moments_of
 from projse.moments.own_products import Against, Cross, OwnProducts, taken_from
 from projse.moments.sums import Moments, keeps_products
-from projse.moments.through import Pass, Through
+from projse.moments.through import Pass, Through, of_outputs
 from projse.sources.covariates import append_covariates
 from projse.sources.rows import Rows, make_rows, refuse_non_numeric_columns
 from projse.sources.table.encoder import LOOK_ROWS
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.partition import LookOptions, encoded_piece
+from projse.sources.two_spellings import warn_spellings_of
 
 Array = NDArray[Any]
 
@@ -38,16 +38,19 @@ def moments_elsewhere(
     batch_size: int | None = None,
     encoding: TableEncoding | None = None,
     through: Through | None = None,
+    warns: bool = True,
 ) -> Moments:
     """Sum over rows where they lie; the options are those of Moments.from_arrays.
 
     ``encoding`` is how tables are encoded (:func:`encoding_elsewhere`), ``through`` replaces the
-    references.
+    references, ``warns`` says whether what the columns turned out to be is told.
     """
     options = PartitionPass.over(rows, with_xx, target_type, n_jobs, batch_size)
     options = replace(options, encoding=encoding, through=through)
     moments = options.finish(rows.reduce(options.reduction))
-    warn_dropped(moments)
+    if warns:
+        warn_dropped(moments)
+        warn_spellings_of(moments)
     return moments
 
 
@@ -55,7 +58,7 @@ def pass_elsewhere(rows: RowsElsewhere, **options: Any) -> Pass:
     """Make passes over rows where they lie, with their references replaced."""
 
     def over(through: Through) -> Moments:
-        return moments_elsewhere(rows, with_xx=False, through=through, **options)
+        return moments_elsewhere(rows, with_xx=False, through=through, warns=False, **options)
 
     return over
 
@@ -115,7 +118,7 @@ def partition_moments(
     options = replace(options, encoding=encoding)
     parts = rows.parts(options.reduction)
     total = merge(parts, add)
-    options.finish(total)  # what is wrong with any of them is raised here
+    warn_spellings_of(options.finish(total))  # what is wrong with any of them is raised here
     out = []
     for part in parts:
         if part.result is None:
@@ -183,10 +186,15 @@ class PartitionPass:
             part=self.sum_rows,
             add=add,
             to_bytes=moments_to_bytes,
-            from_bytes=partial(moments_from_bytes, path="a partial sum"),
+            from_bytes=self._from_bytes,
             # Means, squares and extremes are there in any case.
             size=8 * (n_x * (4 + n_y) + n_y**2 + (n_x**2 if self.with_xx else 0)),
         )
+
+    def _from_bytes(self, content: bytes) -> Moments:
+        moments = moments_from_bytes(content, path="a partial sum")
+        stand_in = self.through is not None and self.through.of_outputs
+        return of_outputs(moments) if stand_in else moments
 
     def sum_rows(self, X: Any, Y: Any, weight: Any, covariates: Any = None) -> Moments | None:
         """Sum the rows of one partition; None where none of them has weight."""

@@ -39,7 +39,7 @@ def squared_norms(moments: Moments, label: str, center: bool) -> Array:
     w = moments.sum_weights
     if label == "X":
         centred, mean, peak = moments.xx_diag, moments.x_mean, moments.x_peak
-        names = moments.feature_names
+        names, label = moments.feature_names, moments._x_label
     else:
         assert moments.yy is not None and moments.y_mean is not None
         centred, mean, peak = moments.yy.diagonal(), moments.y_mean, moments.y_peak

@@ -39,6 +39,7 @@ from projse.sources.encoded_rows import first_look
 from projse.sources.most_gaps import most_gaps
 from projse.sources.open import marks_of
 from projse.sources.parts import Part, Reading, fields_of
+from projse.sources.two_spellings import warn_spellings_of
 
 if TYPE_CHECKING:
     from projse.sources.table.encoding import TableEncoding
@@ -149,7 +150,7 @@ def moments_from(
     moments = opened.total()
     if class_target is not None:  # the user has said so
         return moments
-    return settle_targets(moments, target_type, name=opened.label_name)
+    return settle_targets(moments, target_type, **opened.labels)
 
 
 class OpenSource:
@@ -203,6 +204,12 @@ class OpenSource:
     def label_name(self) -> str | None:
         """Name of the column of labels, if there is one."""
         return None if self.columns is None else self.columns.labels
+
+    @property
+    def labels(self) -> dict[str, Any]:
+        """What :func:`~projse.moments.whole_numbers.settle_targets` is told of them."""
+        marks = any(part.takes_marks for part in self.parts)
+        return {"name": self.label_name, "marks": marks}
 
     @property
     def n_outputs(self) -> int:
@@ -314,6 +321,7 @@ class OpenSource:
         if self.n_passes == 1:
             auto = self.request.class_target is None and self.request.target_type == "auto"
             warn_own_targets(total, self.label_name, auto=auto)
+            warn_spellings_of(total)
         return total
 
     def _fingerprints(self) -> list[dict[str, Any] | None]:

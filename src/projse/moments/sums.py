@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +76,8 @@ class Moments:
         closer ones where rows taken out had them, and they would let one of the others stand out.
         Fits to many rows in memory have bounds for all variables that no row stands out in: no
         value is further from the shift than the root of its batch's sum of squares.
+    x_bounded, y_bounded : ndarray of bool of shape (n_x,), (n_y,) or None
+        Columns whose extremes are such bounds. None where there are none.
     x_variables, y_variables : Variables or None
         Which variable each column belongs to, and as what, where rows of a table were encoded: a
         category is a column a level. Sums go by it: a level that rows lack is 0 in them. None
@@ -134,6 +136,11 @@ class Moments:
     n_partialled: int = 0
     y_roundoff: float = float(np.finfo(np.float64).eps)
     whole_weights: bool | None = None
+    x_bounded: Array | None = None
+    y_bounded: Array | None = None
+
+    _x_label: ClassVar[str] = "X"
+    """What messages call the candidates."""
 
     @classmethod
     def from_arrays(

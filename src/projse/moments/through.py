@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +70,7 @@ class Through:
             made = tuple(f"direction{i}" for i in range(self.n_combinations))
             replaced["target_names"] = (*made, *names[n:]) or None
         if self.of_outputs:
-            replaced |= {"X": outputs, "x_variables": None}
+            replaced |= {"X": outputs, "x_variables": None, "x_label": "y"}
             replaced["feature_names"] = None if names is None else names[:n]
             replaced["encoding"] = None if rows.z_variables is None else rows.encoding
         return replace(rows, **replaced)
@@ -126,12 +126,27 @@ class Through:
             _refuse_gaps(rows)
         through = self(rows, n_jobs)
         moments = moments_of(through, n_jobs=n_jobs, **options)
+        if self.of_outputs:
+            moments = of_outputs(moments)
         moments.y_roundoff = rows.y_roundoff
         if not alone:
             return moments
         extremes = Extremes.of(through.counted().X)
         low, high = extremes.about(np.zeros(moments.n_x), moments.n_samples)
         return replace(moments, x_min=low, x_max=high)
+
+
+class OutputMoments(Moments):
+    """Moments in which the outputs stand where the candidates stood: messages call them y."""
+
+    _x_label = "y"
+
+
+def of_outputs(moments: Moments) -> Moments:
+    """Let messages call by their name the outputs that stand where the candidates stood."""
+    if isinstance(moments, OutputMoments):
+        return moments
+    return OutputMoments(**{field.name: getattr(moments, field.name) for field in fields(moments)})
 
 
 Pass = Callable[[Through], Moments]

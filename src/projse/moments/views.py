@@ -47,6 +47,7 @@ def swapped(moments: Moments) -> Moments:
     x_peak, y_peak = turned(moments.x_peak, moments.y_peak)
     x_min, y_min = turned(moments.x_min, moments.y_min)
     x_max, y_max = turned(moments.x_max, moments.y_max)
+    x_bounded, y_bounded = turned(moments.x_bounded, moments.y_bounded)
     names, targets = moments.feature_names, moments.target_names
     if names is not None and moments.n_covariates:
         names = None if targets is None else (*names, *targets[n:])
@@ -69,6 +70,8 @@ def swapped(moments: Moments) -> Moments:
         x_max=x_max,
         y_min=y_min,
         y_max=y_max,
+        x_bounded=x_bounded,
+        y_bounded=y_bounded,
         x_variables=moments.y_variables,
         y_variables=moments.x_variables,
         z_variables=moments.z_variables,

@@ -28,7 +28,12 @@ if TYPE_CHECKING:
 
 
 def settle_targets(
-    moments: Moments, target_type: str, y: Any = None, *, name: str | None = None
+    moments: Moments,
+    target_type: str,
+    y: Any = None,
+    *,
+    name: str | None = None,
+    marks: bool = False,
 ) -> Moments:
     """Make one number of classes that are whole numbers with many distinct values.
 
@@ -41,19 +46,26 @@ def settle_targets(
         Where they come from, if it is at hand: categoricals leave no doubt either.
     name : str or None
         Of the column.
+    marks : bool
+        Whether it was read from text, for which users may name marks of gaps.
     """
-    return settle_blocks([moments], target_type, y, name=name)[0]
+    return settle_blocks([moments], target_type, y, name=name, marks=marks)[0]
 
 
 def settle_blocks(
-    blocks: Sequence[Moments], target_type: str, y: Any = None, *, name: str | None = None
+    blocks: Sequence[Moments],
+    target_type: str,
+    y: Any = None,
+    *,
+    name: str | None = None,
+    marks: bool = False,
 ) -> list[Moments]:
     """Do the same for blocks of rows, with the same classes, by what all of them hold."""
     classes, n_rows = blocks[0].classes, sum(block.n_samples for block in blocks)
     if target_type != "auto" or classes is None or (y is not None and is_categorical(y)):
         return list(blocks)
     if classes.dtype.kind not in "iu":
-        warn_if_disguised(classes)
+        warn_if_disguised(classes, marks=marks)
         return list(blocks)
     warn_if_close(classes, n_rows)
     if are_classes(len(classes), n_rows):

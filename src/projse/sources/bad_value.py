@@ -55,11 +55,12 @@ class BadValue:
         """Say what is wrong with a column of this name, and what can be done about it."""
         held = KINDS.get(re.split(r"[^a-z]", self.type)[0], "numbers")
         where = "" if row is None else f" in {_place(row)}"
-        value = self.value[:MOST_CHARACTERS]
-        remedies = [
-            "If that marks a missing value, say so "
-            f"(na_values={value!r}, on the command line --na {_typed(value)})"
-        ]
+        value, remedies = self.value, []
+        if len(value) <= MOST_CHARACTERS:  # cut off, it would mark nothing; nor does so long a text
+            remedies.append(
+                "If that marks a missing value, say so "
+                f"(na_values={value!r}, on the command line --na {_typed(value)})"
+            )
         features = () if columns is None else columns.features
         covariates = () if columns is None else columns.covariates
         if held == "numbers" and name in (*features, *covariates):
@@ -69,8 +70,10 @@ class BadValue:
             )
         if name in features:
             remedies.append(f"leave the column out (exclude={name!r}, -x {_typed(name)})")
-        remedies.append("or repair the line")
-        return f"column {name!r} holds {held}, but {value!r}{where}. {'; '.join(remedies)}."
+        remedies.append("or repair the line" if remedies else "repair the line")
+        told = "; ".join(remedies)
+        told = told[0].upper() + told[1:]
+        return f"column {name!r} holds {held}, but {_shown(value)}{where}. {told}."
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ class RaggedLine:
         where = "a line" if row is None else _place(row)
         text = (
             f"{where} has {many(self.found, 'field')} instead of {self.wanted}: "
-            f"{self.line[:MOST_CHARACTERS]!r}. "
+            f"{_shown(self.line)}. "
         )
         if self.wanted == 1:
             return text + (
@@ -115,6 +118,11 @@ class RaggedLine:
             "Repair the line: text that holds the separator goes in double quotes. pyarrow.csv has "
             "options for other dialects, and what it opens can be passed here."
         )
+
+
+def _shown(text: str) -> str:
+    """Quote a text, with three dots behind it where it goes on."""
+    return f"{text[:MOST_CHARACTERS]!r}{'…' * (len(text) > MOST_CHARACTERS)}"
 
 
 def _place(row: int) -> str:

@@ -53,6 +53,7 @@ class CsvPart(FilePart):
         "options for other dialects, and what it opens can be passed here."
     )
     read_ahead = True
+    takes_marks = True
 
     def __init__(self, file: _files.File, na_values: tuple[str, ...] = ()) -> None:
         super().__init__(file)

@@ -108,11 +108,12 @@ def encode_targets(
         present = column if counted is None else column[counted]
         if _are_labels(y, column, present, target_type, all_rows):
             classes, indicator = _one_hot(column, counted, label)
+            told = False
             if not is_categorical(y):
                 refuse_continuous(classes, label)
                 told = target_type == "auto" and all_rows and warn_if_disguised(classes)
-                if all_rows and not told and label == "y" and classes.dtype.kind == "U":
-                    warn_own_labels(len(classes), len(present))
+            if all_rows and not told and label == "y" and classes.dtype.kind == "U":
+                warn_own_labels(len(classes), len(present))
             return Targets(indicator, tuple(str(c) for c in classes), classes)
     elif target_type == "class":
         encoded = [_one_hot(column, counted, label) for column in columns.T]
@@ -197,17 +198,21 @@ def warn_if_close(classes: Array, n_rows: int) -> None:
     )
 
 
-def disguise_of(classes: Array) -> str | None:
-    """Say what strings look like that are no classes, such as numbers or dates."""
+def disguise_of(classes: Array, *, marks: bool = False) -> str | None:
+    """Say what strings look like that are no classes, such as numbers or dates.
+
+    ``marks``: as in :func:`~projse.sources.look_alikes.looks_like`.
+    """
     if classes.dtype.kind not in "UO" or not all(isinstance(c, str) for c in classes):
         return None
     # As many as tell.
-    return looks_like(classes[:: max(len(classes) // SAMPLED_CLASSES, 1)].tolist())
+    some = classes[:: max(len(classes) // SAMPLED_CLASSES, 1)].tolist()
+    return looks_like(some, marks=marks)
 
 
-def warn_if_disguised(classes: Array) -> bool:
+def warn_if_disguised(classes: Array, *, marks: bool = False) -> bool:
     """Say that "auto" took strings for classes that look like numbers or dates, if it did."""
-    what = disguise_of(classes)
+    what = disguise_of(classes, marks=marks)
     if what is not None:
         warn_caller(
             f"y holds strings, and each was taken for a class ({len(classes)} of them), but they "

@@ -86,6 +86,7 @@ def first_look(
                         missing=request.missing,
                         label=label,
                         weight=weight,
+                        marks=any(part.takes_marks for part in parts),
                         **options,
                     )
                 )

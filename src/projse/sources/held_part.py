@@ -17,7 +17,7 @@ class HeldPart(ArrowPart):
     def __init__(self, part: ArrowPart, table: Any) -> None:
         self.part, self.table = part, table
         self.label, self.path, self.size = part.label, part.path, part.size
-        self.na_values = part.na_values
+        self.na_values, self.takes_marks = part.na_values, part.takes_marks
 
     def fingerprint(self, content: bool = False) -> dict[str, Any]:
         """Return that of the part."""

@@ -26,8 +26,11 @@ SIGN = "[€$£%]|EUR|USD|GBP|CHF|NOK|SEK|DKK"
 NUMBER = re.compile(rf"({SIGN})? ?[+-]?\d[\d.,' ]*([eE][+-]?\d+)? ?({SIGN})?")
 
 
-def looks_like(levels: Sequence[str]) -> str | None:
-    """Say what different strings look like, if not like categories; None: they do."""
+def looks_like(levels: Sequence[str], *, marks: bool = False) -> str | None:
+    """Say what different strings look like, if not like categories; None: they do.
+
+    ``marks`` tells that they are read from text, in which users may name what marks a gap.
+    """
     values = [level.strip() for level in levels]
     if len(values) <= MANY_LEVELS:
         return None
@@ -42,6 +45,9 @@ def looks_like(levels: Sequence[str]) -> str | None:
         others = [value for value in values if not pattern.fullmatch(value)]
         beside = ""
         if others:
-            beside = f" beside {others[0]!r}, which marks no gap unless na_values (--na) says so"
+            gap = "is no gap: put None in its place"
+            if marks:
+                gap = "marks no gap unless na_values (--na) says so"
+            beside = f" beside {others[0]!r}, which {gap}"
         return what.format(next((v for v in alike if not CODE.fullmatch(v)), alike[0]), beside)
     return None

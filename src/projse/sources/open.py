@@ -162,7 +162,7 @@ def _from_items(items: Items, target_type: str) -> Part:
 
 def _refuse_unread(marks: tuple[str, ...], parts: list[Part]) -> None:
     """Refuse marks of gaps that no part would look for."""
-    files = [part for part in parts if part.na_values or isinstance(part, CsvPart)]
+    files = [part for part in parts if part.takes_marks]
     if not files:
         raise ValueError(
             f"na_values={list(marks)!r} is for CSV files, and the source has none; put nulls or "

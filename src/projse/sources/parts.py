@@ -45,7 +45,8 @@ class Part(ABC):
 
     ``label`` is what messages call it. ``path`` is None where it is no file. ``repeatable`` tells
     whether it can be read a second time. ``done`` is the share of it that was read so far.
-    ``na_values`` are marks of gaps that it was opened with, for text alone.
+    ``na_values`` are marks of gaps that it was opened with, and ``takes_marks`` tells that it may
+    have some: text does.
     """
 
     label: str = "the source"
@@ -54,6 +55,7 @@ class Part(ABC):
     size: int = 0
     done: float = 0.0
     na_values: tuple[str, ...] = ()
+    takes_marks: bool = False
 
     @abstractmethod
     def fields(self) -> list[Field] | None:

@@ -27,7 +27,7 @@ class Rows:
     numbers.
     The last ``n_covariates`` columns of Y are covariates; ``classes`` and ``one_view`` are about
     the columns before them. ``y_stored`` is the unit roundoff that references were stored with,
-    where they are in another dtype by now.
+    where they are in another dtype by now. ``x_label`` is what messages call the candidates.
     """
 
     X: Any
@@ -42,6 +42,7 @@ class Rows:
     encoding: dict[str, Any] | None = None
     n_covariates: int = 0
     y_stored: float | None = None
+    x_label: str = "X"
 
     @property
     def n_samples(self) -> int:

@@ -85,6 +85,7 @@ class TableEncoder:
         label: str = "X",
         max_levels: int | None = MAX_LEVELS,
         weight: Array | None = None,
+        marks: bool = False,
     ) -> TableEncoder:
         """Look at the first rows of a table.
 
@@ -103,6 +104,8 @@ class TableEncoder:
             never (targets may have any number of classes).
         weight : ndarray of shape (n,) or None
             Of the rows: knots are at weighted quantiles.
+        marks : bool
+            Whether the table was read from text, for which users may name marks of gaps.
         """
         one_of("missing", missing, MISSING)
         one_of("basis", basis, BASES)
@@ -133,7 +136,9 @@ class TableEncoder:
             )
         declared = set(categorical_columns(categorical_features, frame).tolist())
         for j, kind in enumerate(kinds):
-            if kind == "category" and j not in declared and (what := disguised(frame, j)):
+            if kind != "category" or j in declared:
+                continue
+            if what := disguised(frame, j, marks=marks):
                 warn_caller(
                     f"Column {frame.title(j)} of {label} holds strings, and is taken as a "
                     f"category, but its values look like {what}; or declare it as categorical.",
