@@ -99,7 +99,7 @@ def _used() -> float:
     return sum(u.ru_utime + u.ru_stime for u in map(resource.getrusage, who))
 
 
-def run(count: int, again: bool, jobs: int) -> None:
+def run(count: int, again: bool, only: str, jobs: int) -> None:
     """Try faults until ``count`` have been tried in all, saving after each."""
     assert "projse" not in sys.modules
     # As tests/conftest.py has it: before scipy and the BLAS are loaded.
@@ -117,7 +117,7 @@ def run(count: int, again: bool, jobs: int) -> None:
         LINES.unlink(missing_ok=True)
         if fails(ROOT / "src", partial(Measured, LINES)):
             raise SystemExit("The tests fail without any fault.")
-    runners, drawn = Runners(LINES, ROOT / "src"), faults()
+    runners, drawn = Runners(LINES), faults()
     results = Results(drawn)
     new = [key for key in drawn if key not in results.tried][: max(count - len(results.tried), 0)]
     at_once = {} if again else {key: drawn[key] for key in new if drawn[key][1].in_a_body}
@@ -127,7 +127,8 @@ def run(count: int, again: bool, jobs: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         source = Path(place) / "src"
         shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-        for key in results.open() if again else [key for key in new if key not in at_once]:
+        open_ = [key for key in results.open() if only in key]
+        for key in open_ if again else [key for key in new if key not in at_once]:
             name, change = drawn[key]
             path = source / name
             kept = path.read_text(encoding="utf-8")
@@ -168,9 +169,10 @@ if __name__ == "__main__":
     parser.add_argument("command", choices=("run", "show"))
     parser.add_argument("--count", type=int, default=200, help="faults in all, of those drawn")
     parser.add_argument("--again", action="store_true", help="only what is open, once more")
+    parser.add_argument("--only", default="", help="with --again: whose names have this text")
     parser.add_argument("--jobs", type=int, default=1, help="faults at a time")
     options = parser.parse_args()
     if options.command == "run":
-        run(options.count, options.again, options.jobs)
+        run(options.count, options.again, options.only, options.jobs)
     else:
         show()

@@ -18,7 +18,6 @@ from types import CodeType, FunctionType
 import pytest
 from changes import Change
 
-ROOMS = ("kernels", "search")
 NEAR = ["tests/kernels", "tests/search"]
 FAR = ["tests/estimators", "tests/metrics"]
 LOG = os.environ.get("PROJSE_MUTANTS_LOG", os.devnull)
@@ -55,16 +54,15 @@ class Measured:
 class Runners:
     """Tells which tests run the place of a fault, as measured by a run without any fault."""
 
-    def __init__(self, lines: Path, source: Path) -> None:
+    def __init__(self, lines: Path) -> None:
         from coverage import CoverageData
 
         data = CoverageData(str(lines))
         data.read()
         # All of it now: a fork that reads would empty the file.
-        files = (path for room in ROOMS for path in (source / "projse" / room).glob("*.py"))
+        files = (Path(file) for file in data.measured_files())
         self._by_line = {
-            path.relative_to(source).as_posix(): data.contexts_by_lineno(str(path))
-            for path in files
+            Path(*file.parts[-3:]).as_posix(): data.contexts_by_lineno(str(file)) for file in files
         }
         self.seconds = json.loads(lines.with_suffix(".json").read_text())
 
