@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
 
 from projse import ProjSe
+from projse.search.picked import among_picks
 
 
 def least_squares(spaces, Y):
@@ -48,3 +49,15 @@ def test_rare_levels_of_a_pick_explain_as_one(seed):
     spaces = {"label": pooled, "number": number[:, None]}
     expected = least_squares([spaces[name] for name in selector.selected_names_], Y)
     assert_allclose(selector.explained_, expected, atol=1e-8)
+
+
+def test_correlations_of_picks_do_not_depend_on_units(seed):
+    rng = np.random.default_rng([seed, 9])
+    A = rng.normal(size=(50, 5))
+    A[:, 3] += A[:, 0]
+    units = np.array([1.0, 1e7, 1e-7, 1e5, 1e-3])
+    pick_of = np.array([0, 0, 1, 1, 2])
+    plain = among_picks(A.T @ A, pick_of)
+    assert_allclose(among_picks((A * units).T @ (A * units), pick_of), plain, atol=1e-8)
+    assert_allclose(np.diag(plain), 1.0)
+    assert plain[0, 1] > 0.3

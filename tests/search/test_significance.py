@@ -17,7 +17,7 @@ from variants import slow
 
 from projse import PAPER, Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
-from projse.search.significance import GivenPicks, selection_pvalue
+from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
 
 FALSE_ALARM = 1e-8
 """Probability that one bound fails by chance."""
@@ -29,6 +29,12 @@ def assert_share(count, n_trials, level, *, at_least=True):
     assert count <= binom.isf(FALSE_ALARM, n_trials, level), f"{count} of {n_trials}"
     if at_least:
         assert count >= binom.ppf(FALSE_ALARM, n_trials, level), f"{count} of {n_trials}"
+
+
+def test_a_pick_of_which_nothing_is_left_scores_nothing_and_takes_nothing_out():
+    scores = PlainScores(3)
+    along, across = np.array([0.0, 0.5, 0.0]), np.array([0.25, 0.0, 0.0])
+    assert [scores.add(c) for c in (along, along, across, across)] == [0.25, 0.0, 0.0625, 0.0]
 
 
 def odd_references(rng, m, n_y):
