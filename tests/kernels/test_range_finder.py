@@ -13,7 +13,7 @@ from paper import paper_form
 from spectra import SPECTRA, draw_outputs, sparse_labels
 from variants import slow
 
-from projse import PAPER, ProjSe, StabilityProjSe, permutation_test
+from projse import PAPER, Moments, ProjSe, StabilityProjSe, permutation_test
 from projse.kernels.many_outputs import MANY_OUTPUTS, settled_rank, sketched_directions
 from projse.kernels.range_finder import find_range, leading_directions
 from projse.moments.through import moments_through, pass_over
@@ -149,6 +149,23 @@ def test_means_far_from_zero_and_float32(seed, shift, dtype):
     plain, sketch = pair(12, iterated_power=2)
     agreement = Agreement(near=0.05, rtol=0.05, atol=0.01)
     agreement.check(sketch.fit(X.astype(dtype), Y), plain.fit(X, Y.astype(np.float64)))
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("share", [1e-6, 1e-5])
+def test_combinations_shorter_than_the_rounding_of_the_longest_are_no_directions(
+    seed, share, length
+):
+    """Combinations of float32 outputs are made in float32; known is what is 16 times its eps."""
+    rng = np.random.default_rng([seed, 14])
+    A = rng.normal(size=(80, 4))
+    basis = scipy.linalg.orth(A - A.mean(axis=0))
+    V = length * basis * [1.0, 0.5, share, share]
+    moments = Moments.from_arrays(np.eye(80)[:, :2], V)
+    moments.y_roundoff = float(np.finfo(np.float32).eps)
+    found = leading_directions(moments, center=True, off=np.zeros((4, 4))).spectrum
+    known = [1.0, 0.5] if share == 1e-6 else [1.0, 0.5, share, share]
+    np.testing.assert_allclose(found, length * np.array(known), rtol=1e-2)
 
 
 @pytest.mark.parametrize("tol", [1e-3, 0.05])

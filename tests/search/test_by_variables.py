@@ -226,6 +226,10 @@ def test_a_group_that_fills_the_rows_is_no_surprise():
     assert np.isnan(group_pvalue(3.0, 2, 40, 40.0, np.array([2])))
 
 
+def test_references_of_no_dimension_have_no_pvalues():
+    assert np.isnan(group_pvalue(0.0, 2, 0, 40.0, np.array([2, 1])))
+
+
 @pytest.mark.parametrize("width", [100, pytest.param(300, marks=pytest.mark.slow)])
 def test_gene_sets_wider_than_the_rows_do_not_hide_a_real_column(seed, width):
     rng, n = np.random.default_rng(seed), 3 * width
