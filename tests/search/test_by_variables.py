@@ -180,6 +180,25 @@ def test_a_direction_of_which_conditioning_leaves_too_few_digits_counts_for_noth
     assert_allclose(picks(first - a + small * z), want, rtol=1e-4, atol=1e-12)
 
 
+def test_what_conditioning_leaves_of_near_copies_in_a_group_is_no_direction_if_it_is_rounding(seed):
+    """The small differences of the copies hold the variable that came first, exactly."""
+    rng = np.random.default_rng([seed, 12])
+    for _ in range(3):
+        x, *Z = rng.normal(size=(7, 80))
+        Z, others = np.array(Z).T, rng.normal(size=(80, 4))
+        first = Z @ rng.normal(size=(6, 3))
+        Y = np.c_[x, x + Z[:, 0]] + 0.5 * rng.normal(size=(80, 2))
+        copies = x[:, None] + 1e-3 * Z @ rng.normal(size=(6, 7))
+        found = []
+        for group in (copies, np.c_[x, Z[:, :3]]):  # given the first, the same space
+            labels = [0] * 3 + [1] * group.shape[1] + [2, 3, 4, 5]
+            X = np.c_[first, group, others]
+            model = fitted(X, Y, n_features_to_select=2, groups=labels, include=[0])
+            assert_array_equal(model.selected_, [0, 1])
+            found.append(model.scores_[1])
+        assert_allclose(*found, rtol=1e-4)
+
+
 def test_columns_that_repeat_within_a_group_change_nothing(seed):
     X, Y, labels, _ = draw(np.random.default_rng([seed, 7]))
     twice, labels2 = np.hstack([X, 3 * X - 1]), np.concatenate([labels, labels])
