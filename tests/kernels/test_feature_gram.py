@@ -63,6 +63,26 @@ def test_a_combination_of_rows_is_that_of_the_whole_matrix(seed, kind, keep, mon
     assert_allclose(kept.x_rows(np.array([7]), some), gram.x_rows(np.array([7]))[:, some])
 
 
+@pytest.mark.parametrize("room", [26, 27])
+def test_a_matrix_is_kept_for_later_where_it_is_small_enough(monkeypatch, room):
+    """Three references that vary and nine candidates: 27 values."""
+    monkeypatch.setattr(ElementwiseGram, "KEEP_ELEMENTS", room)
+    gram, made = gram_of(*drawn(0), kernel="rbf"), []
+    block = gram.block
+    monkeypatch.setattr(gram, "block", lambda columns: made.append(columns) or block(columns))
+    for _ in range(3):
+        gram.left(np.ones(3))
+    assert len(made) == (1 if room == 27 else 3)
+
+
+@pytest.mark.parametrize("kind", ["linear", "poly", "rbf", "unscaled"])
+def test_the_norm_of_a_variable_is_1_to_the_last_bit(seed, kind):
+    gram = gram_of(*drawn(seed), **SPECS[kind])
+    assert_array_equal(np.diag(gram.yy), 1.0)
+    live = np.flatnonzero(gram.alive)
+    assert_array_equal(np.diag(gram.x_rows(live, live)), 1.0)
+
+
 @pytest.mark.parametrize("form", [{}, {"alpha": 0.0, "redundancy": 0.0, "round_size": None}])
 @pytest.mark.parametrize("kind", [*SPECS, "callable", "groups"])
 def test_picks_of_coordinates_that_are_never_formed(seed, kind, form, monkeypatch):

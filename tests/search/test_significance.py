@@ -368,3 +368,17 @@ def test_weights_make_no_room_for_outputs_that_fill_the_rows(seed, form, grouped
     n_known = 2 if grouped else 4
     assert np.isfinite(later.pvalues_[:n_known]).all()
     assert np.isnan(later.pvalues_[n_known])
+
+
+@arbitrary_picks
+@pytest.mark.parametrize("grouped", [False, True])
+def test_weights_make_no_room_for_outputs_that_fill_what_covariates_leave(seed, grouped):
+    rng = np.random.default_rng([seed, 33])
+    X, Y, Z = (rng.normal(size=(10, n)) for n in (20, 7, 2))
+    weight = rng.integers(2, 5, size=10).astype(float)
+    groups = (np.arange(20) // 2).tolist() if grouped else None
+    selector = ProjSe(1, groups=groups)
+    # Ten rows, less a mean and two covariates, have seven dimensions.
+    assert np.isnan(selector.fit(X, Y, sample_weight=weight, covariates=Z).pvalues_[0])
+    fewer = selector.fit(X, Y[:, :6], sample_weight=weight, covariates=Z)
+    assert np.isfinite(fewer.pvalues_[0])
