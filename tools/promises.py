@@ -33,6 +33,20 @@ KINDS = {
 }
 """Runs of tests whose outcomes are saved: the markers that draw them, and where they lie."""
 
+SUITES = {
+    "precise": (
+        "search/test_high_precision.py",
+        "problems against an evaluation in 50 digits",
+        "a test each, by several routes: picks and scores to [the bound](numbers.md)",
+    ),
+    "matrix": (
+        "estimators/test_determinism.py",
+        "ways to give the same rows",
+        "a test each: the same picks, scores to 1e-10, of float32 to its bound",
+    ),
+}
+"""Tests that are counted by themselves: where they lie, what one is, and what it holds."""
+
 NAMED = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "dask", "pyspark")
 """Packages whose versions a run names."""
 
@@ -80,6 +94,9 @@ def _tests(found: dict[str, Any]) -> Iterator[Row]:
     said = f"{_number(found['fast'])} in the plain run, {_number(slow)} slow ones; "
     said += f"{_number(found['fault'])} of all inject a fault"
     yield Row("tests, with one seed", _number(found["all"]), said, 'pytest -m ""')
+    for name, (place, what, holds) in SUITES.items():
+        if name in found:
+            yield Row(what, _number(found[name]), holds, f'pytest -m "" tests/{place}')
 
 
 def _ran(found: dict[str, Any]) -> Row:
@@ -151,12 +168,14 @@ class _Counts:
     """Counts the tests of each kind, when pytest has found them."""
 
     def __init__(self) -> None:
-        self.found = {"all": 0, "fast": 0, "fault": 0}
+        self.found = dict.fromkeys(("all", "fast", "fault", *SUITES), 0)
 
     def pytest_itemcollected(self, item: Any) -> None:
         self.found["all"] += 1
         self.found["fast"] += item.get_closest_marker("slow") is None
         self.found["fault"] += item.get_closest_marker("fault") is not None
+        for name, (place, *_) in SUITES.items():
+            self.found[name] += item.path.match(place)
 
 
 def collect() -> dict[str, int]:

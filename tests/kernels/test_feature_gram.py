@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import projse.search.coordinates
 from projse import Moments, ProjSe
+from projse.kernels import linear_gram
 from projse.kernels.elementwise_gram import ElementwiseGram
 from projse.kernels.kept_rows import KeptRows
 from projse.kernels.routes import KernelSpec, from_moments
@@ -17,6 +18,7 @@ from projse.sources.variables import Column, Variables
 
 SPECS = {
     "linear": {},
+    "unscaled linear": {"scale": False},
     "poly": {"kernel": "poly", "degree": 3, "coef0": 1.0},
     "rbf": {"kernel": "rbf"},
     "centred": {"kernel": "rbf", "center_kernel": True},
@@ -59,6 +61,26 @@ def test_a_combination_of_rows_is_that_of_the_whole_matrix(seed, kind, keep, mon
         again += 1.0  # a new array: the caller may write to it
     assert_array_equal(gram.block(some), whole[:, some])
     assert_allclose(kept.x_rows(np.array([7]), some), gram.x_rows(np.array([7]))[:, some])
+
+
+@pytest.mark.parametrize("room", [26, 27])
+def test_a_matrix_is_kept_for_later_where_it_is_small_enough(monkeypatch, room):
+    """Three references that vary and nine candidates: 27 values."""
+    monkeypatch.setattr(ElementwiseGram, "KEEP_ELEMENTS", room)
+    gram, made = gram_of(*drawn(0), kernel="rbf"), []
+    block = gram.block
+    monkeypatch.setattr(gram, "block", lambda columns: made.append(columns) or block(columns))
+    for _ in range(3):
+        gram.left(np.ones(3))
+    assert len(made) == (1 if room == 27 else 3)
+
+
+@pytest.mark.parametrize("kind", ["linear", "poly", "rbf", "unscaled"])
+def test_the_norm_of_a_variable_is_1_to_the_last_bit(seed, kind):
+    gram = gram_of(*drawn(seed), **SPECS[kind])
+    assert_array_equal(np.diag(gram.yy), 1.0)
+    live = np.flatnonzero(gram.alive)
+    assert_array_equal(np.diag(gram.x_rows(live, live)), 1.0)
 
 
 @pytest.mark.parametrize("form", [{}, {"alpha": 0.0, "redundancy": 0.0, "round_size": None}])
@@ -115,3 +137,27 @@ def test_rows_of_products_that_moments_lack_are_refused():
     assert not gram.has_x_rows
     with pytest.raises(ValueError, match="with_xx=True"):
         gram.x_rows(np.array([0]))
+
+
+@pytest.mark.parametrize("kind", SPECS)
+def test_what_covariates_take_away_makes_rounding_larger_for_every_kernel(seed, kind):
+    X, Y = drawn(seed)
+    Z = X[:, [0]] + 1e-4 * np.random.default_rng([seed, 34]).normal(size=(len(X), 1))
+    moments = Moments.from_arrays(X, Y, covariates=Z, with_xx=True)
+    spec = KernelSpec(**{**SPECS[kind], "center_kernel": False})
+    amplified = from_moments(moments, spec).x_amplification
+    assert amplified[0] > 1e3  # next to nothing of the first candidate is left
+    assert ((amplified[[1, 2, 3]] >= 1) & (amplified[[1, 2, 3]] < 10)).all()
+
+
+def test_constant_candidates_have_no_products_given_covariates(seed):
+    rng = np.random.default_rng([seed, 35])
+    X, Z = rng.normal(size=(30, 4)), rng.normal(size=(30, 1))
+    X[:, 2] = 3.0
+    gram = linear_gram.gram_of(Moments.from_arrays(X, covariates=Z, with_xx=True), center=True)
+    left = X - X.mean(axis=0)
+    basis, _ = np.linalg.qr(Z - Z.mean(axis=0))
+    left -= basis @ (basis.T @ left)
+    left[:, 2] = 0.0
+    assert_allclose(gram.yy, left.T @ left, atol=1e-12)
+    assert not gram.yy[2].any()

@@ -10,11 +10,13 @@ import pytest
 import scipy.linalg
 import scipy.sparse as sp
 from agreement import Agreement, check, quietly
+from numpy.testing import assert_allclose
 from paper import paper_form
 from spectra import SPECTRA, draw_outputs, sparse_labels
 from variants import slow
 
-from projse import PAPER, ProjSe, StabilityProjSe, permutation_test
+from projse import PAPER, Moments, ProjSe, StabilityProjSe, permutation_test
+from projse.kernels.linear_gram import gram_of
 from projse.kernels.many_outputs import MANY_OUTPUTS, settled_rank, sketched_directions
 from projse.kernels.range_finder import find_range, leading_directions
 from projse.moments.through import moments_through, pass_over
@@ -63,6 +65,17 @@ def test_eigenvalues_are_below_the_true_ones_and_close_where_they_decay(seed, sp
     assert np.all(values <= true * (1 + 1e-9))
     # All 18 factors are within the 22 directions; what is left is noise.
     assert np.all(values[:18] >= true[:18] * (1 - (1e-3 if n_iter else 0.05)))
+
+
+@pytest.mark.parametrize("spectrum", SPECTRA)
+@pytest.mark.parametrize("center", [True, False])
+def test_leading_directions_are_orthonormal(seed, spectrum, center):
+    X, Y = draw_outputs(np.random.default_rng([seed, 3]), spectrum)
+    rows = make_rows(X, Y)
+    sketch = find_range(pass_over(rows), 6, center=center)
+    leading = leading_directions(moments_through(rows, sketch.through), center)
+    products = gram_of(leading.moments, center).yy
+    assert_allclose(products, np.eye(len(products)), atol=1e-9)
 
 
 @pytest.mark.parametrize("n_iter", [0, 1, 3])
@@ -150,6 +163,23 @@ def test_means_far_from_zero_and_float32(seed, shift, dtype):
     plain, sketch = pair(12, iterated_power=2)
     agreement = Agreement(near=0.05, rtol=0.05, atol=0.01)
     agreement.check(sketch.fit(X.astype(dtype), Y), plain.fit(X, Y.astype(np.float64)))
+
+
+@pytest.mark.parametrize("length", [1.0, 1e-3, 1e3])
+@pytest.mark.parametrize("share", [1e-6, 1e-5])
+def test_combinations_shorter_than_the_rounding_of_the_longest_are_no_directions(
+    seed, share, length
+):
+    """Combinations of float32 outputs are made in float32; known is what is 16 times its eps."""
+    rng = np.random.default_rng([seed, 14])
+    A = rng.normal(size=(80, 4))
+    basis = scipy.linalg.orth(A - A.mean(axis=0))
+    V = length * basis * [1.0, 0.5, share, share]
+    moments = Moments.from_arrays(np.eye(80)[:, :2], V)
+    moments.y_roundoff = float(np.finfo(np.float32).eps)
+    found = leading_directions(moments, center=True, off=np.zeros((4, 4))).spectrum
+    known = [1.0, 0.5] if share == 1e-6 else [1.0, 0.5, share, share]
+    np.testing.assert_allclose(found, length * np.array(known), rtol=1e-2)
 
 
 @pytest.mark.parametrize("tol", [1e-3, 0.05])

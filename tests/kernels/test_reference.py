@@ -45,6 +45,20 @@ def test_ridge_and_rank_are_the_same_by_gram_and_by_rows(seed, variant, solver):
     agreement.assert_mostly_full(0.7)
 
 
+@pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
+@pytest.mark.parametrize("center", [True, False])
+def test_whatever_the_unit_of_the_weights_constants_are_none_and_others_are_not(seed, center, unit):
+    rng = np.random.default_rng([seed, 10])
+    X = rng.normal(size=(60, 10))
+    Y = np.tile(rng.uniform(-1e3, 1e3, size=9), (60, 1))
+    Y[:, :3] = X[:, :3] + rng.normal(size=(60, 3)) + 50
+    weight = unit * rng.uniform(0.5, 1.5, size=60)
+    gram, qr = (ProjSe(4, solver=s, center=center).fit(X, Y, weight) for s in ("gram", "qr"))
+    assert qr.reference_rank_ == gram.reference_rank_ == (3 if center else 4)
+    assert qr.selected_.tolist() == gram.selected_.tolist()
+    np.testing.assert_allclose(qr.scores_, gram.scores_, rtol=1e-7)
+
+
 @pytest.mark.parametrize("change", ["rbf", "center_kernel", "covariates"])
 def test_the_qr_route_is_refused_where_there_is_none(change):
     rng = np.random.default_rng(0)

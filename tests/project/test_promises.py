@@ -40,6 +40,12 @@ def test_rows_come_from_files_and_are_left_out_without(tmp_path):
     text = PROMISES["table"](tmp_path)
     assert "| inputs of x | 12\u202f345 | fine | `python x` |" in text
     assert "20 in the plain run, 10 slow ones; 3 of all inject a fault" in text
+    assert "50 digits" not in text
+    counted = {"all": 30, "fast": 20, "fault": 3, "precise": 7, "matrix": 5}
+    (tmp_path / "tools" / "promises.json").write_text(json.dumps(counted))
+    text = PROMISES["table"](tmp_path)
+    assert "| problems against an evaluation in 50 digits | 7 |" in text
+    assert "| ways to give the same rows | 5 |" in text
 
 
 def test_runs_are_told_by_their_saved_outcomes(tmp_path):
@@ -102,7 +108,8 @@ def changes(monkeypatch):
     import changes
 
     yield changes.changes
-    del sys.modules["changes"]
+    for name in ("changes", "asking"):
+        sys.modules.pop(name, None)
 
 
 def test_faults_are_one_small_change_each(changes):
@@ -119,3 +126,51 @@ def test_faults_are_one_small_change_each(changes):
 def test_faults_leave_types_assertions_and_words_of_errors_alone(changes):
     source = "def f(a: 'int' = None) -> 'x':\n    assert a < 1\n    raise ValueError(1 + 1)\n"
     assert list(changes(source)) == []
+
+
+def test_a_fault_is_put_into_functions_wherever_they_are_held(changes, tmp_path, monkeypatch):
+    import asking
+
+    source = """from functools import lru_cache
+
+LIMIT = 1
+
+class Sum:
+    def of(self, a, b=2):
+        return [x + b for x in [a]][0]
+
+@lru_cache
+def least(a, b):
+    def inner(c):
+        return min(a, c)
+    return inner(b)
+"""
+    (tmp_path / "held_functions.py").write_text(source)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    from held_functions import Sum, least
+
+    found = {(change.before, change.after): change for change in changes(source)}
+    assert [pair for pair, change in found.items() if not change.in_a_body] == [
+        ("1", "2"),
+        ("2", "3"),
+    ]
+    of = Sum().of
+    assert (of(5), least(1, 4)) == (7, 1)
+    assert asking.put("held_functions.py", found["x + b", "x - b"])
+    assert (of(5), least(1, 4)) == (3, 1)
+    assert asking.put("held_functions.py", found["min", "max"])
+    assert (of(5), least(1, 4)) == (7, 4)
+    assert not asking.put("not_imported.py", found["min", "max"])
+
+
+def test_a_run_of_tests_that_broke_is_no_fault_that_was_noticed(changes):
+    import asking
+
+    def ends(code):
+        return code << 8
+
+    assert asking.noticed(ends(asking.NOTICED))
+    assert asking.noticed(24)  # by a signal: out of time
+    assert not asking.noticed(ends(0))
+    with pytest.raises(SystemExit, match="broke"):
+        asking.noticed(ends(asking.BROKEN))

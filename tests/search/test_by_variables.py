@@ -143,6 +143,62 @@ def test_mixing_the_columns_within_a_group_changes_nothing(seed, form):
     assert_allclose(a.pvalues_, b.pvalues_, rtol=1e-5, atol=1e-9)
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_with_next_to_no_redundancy_copies_of_columns_are_taken_out_wholly(seed, alpha):
+    """What is left of a copy is rounding, and no direction of the variable that holds it."""
+    for i in FEW:
+        rng = np.random.default_rng([seed, 10, i])
+        X = rng.normal(size=(80, 9))
+        Y = X[:, :4] @ rng.normal(size=(4, 3)) + rng.normal(size=(80, 3))
+        X = np.c_[X, 3 * X[:, 0] + 1, X[:, 1] - X[:, 0]]
+        form = {"groups": [0, 0, 1, 1, 2, 3, 3, 4, 5, 1, 2], "alpha": alpha}
+        hard = fitted(X, Y, n_features_to_select=6, redundancy=0.0, round_size=1, **form)
+        soft = fitted(X, Y, n_features_to_select=6, redundancy=1e-12, **form)
+        assert_array_equal(soft.selected_, hard.selected_)
+        assert_allclose(soft.scores_, hard.scores_, atol=1e-5)
+
+
+@pytest.mark.parametrize("form", [{}, PAPER], ids=["default", "paper"])
+@pytest.mark.parametrize(("small", "same"), [(1e-6, "nothing"), (1e-4, "all")])
+def test_a_direction_of_which_conditioning_leaves_too_few_digits_counts_for_nothing(
+    seed, small, same, form
+):
+    """Of the square of a direction, 1e-12 is left, or 1e-8; products are known to about 1e-16."""
+    rng = np.random.default_rng([seed, 11])
+    first, a, z, *others = rng.normal(size=(7, 80))
+    Y = np.c_[a, a + z] + 0.5 * rng.normal(size=(80, 2))
+
+    def picks(second):
+        X = np.c_[first, a, second, *others]
+        model = fitted(
+            X, Y, n_features_to_select=2, groups=[0, 1, 1, 2, 3, 4, 5], include=[0], **form
+        )
+        assert_array_equal(model.selected_, [0, 1])
+        return model.scores_[1], model.pvalues_[1]
+
+    want = picks(z if same == "all" else first - a)
+    assert_allclose(picks(first - a + small * z), want, rtol=1e-4, atol=1e-12)
+
+
+def test_what_conditioning_leaves_of_near_copies_in_a_group_is_no_direction_if_it_is_rounding(seed):
+    """The small differences of the copies hold the variable that came first, exactly."""
+    rng = np.random.default_rng([seed, 12])
+    for _ in range(3):
+        x, *Z = rng.normal(size=(7, 80))
+        Z, others = np.array(Z).T, rng.normal(size=(80, 4))
+        first = Z @ rng.normal(size=(6, 3))
+        Y = np.c_[x, x + Z[:, 0]] + 0.5 * rng.normal(size=(80, 2))
+        copies = x[:, None] + 1e-3 * Z @ rng.normal(size=(6, 7))
+        found = []
+        for group in (copies, np.c_[x, Z[:, :3]]):  # given the first, the same space
+            labels = [0] * 3 + [1] * group.shape[1] + [2, 3, 4, 5]
+            X = np.c_[first, group, others]
+            model = fitted(X, Y, n_features_to_select=2, groups=labels, include=[0])
+            assert_array_equal(model.selected_, [0, 1])
+            found.append(model.scores_[1])
+        assert_allclose(*found, rtol=1e-4)
+
+
 def test_columns_that_repeat_within_a_group_change_nothing(seed):
     X, Y, labels, _ = draw(np.random.default_rng([seed, 7]))
     twice, labels2 = np.hstack([X, 3 * X - 1]), np.concatenate([labels, labels])
@@ -234,6 +290,10 @@ def test_the_law_is_exact_where_one_direction_decides(m):
 def test_a_group_that_fills_the_rows_is_no_surprise():
     assert group_pvalue(3.0, 40, 3, 40.0, np.array([40, 1])) == 1.0
     assert np.isnan(group_pvalue(3.0, 2, 40, 40.0, np.array([2])))
+
+
+def test_references_of_no_dimension_have_no_pvalues():
+    assert np.isnan(group_pvalue(0.0, 2, 0, 40.0, np.array([2, 1])))
 
 
 @pytest.mark.parametrize("width", [100, pytest.param(300, marks=pytest.mark.slow)])

@@ -85,31 +85,48 @@ def test_units_and_mixing_of_the_outputs_hardly_matter(seed, name):
     assert_allclose(mixed, plain, rtol=0.02, atol=0.02 * np.abs(plain).max())
 
 
-@pytest.mark.parametrize("k", [1, 3])
-def test_likelihood_is_that_of_the_differences_given_the_sums(seed, k, monkeypatch):
-    """With given variances of the effects: densities of all that the rivals show, by definition."""
-    monkeypatch.setattr("projse.search.contest.ROUNDS", 1)
-    rivals, C, K = drawn(seed, q=2, n_twins=k)
-    W = STATISTICS["likelihood"](rivals, C, K)
-    c_sum, c = rivals.in_noise_units(C, K)
-    t, p = rivals.mean_effect(c_sum), 6
-    # With noise of unit variance, products with the outputs have the covariance of the rivals; of
-    # the effects b of the first set they have the mean gram[:, :p] b, b ~ N(0, (k + 1) t I).
+def by_densities(rivals, c_sum, c, t):
+    """Log-odds of each variable by definition, given variances t of effects; and new variances.
+
+    With noise of unit variance, products with the outputs have the covariance of the rivals; of
+    the effects b of the first set they have the mean gram[:, :p] b, b ~ N(0, (k + 1) diag(t)).
+    """
+    p, k = rivals.p, rivals.n_twins
     gram, n = rivals.gram, k + 1
     root = np.sqrt(n)
     sums = np.kron(np.ones((1, n)), np.eye(p)) / root
+    W, variances = np.empty(p), np.empty(p)
     for j in range(p):
         pick = np.eye(n * p)[j::p]
         differences = root * (pick - pick.mean(axis=0))
-        logs = []
+        seen = np.vstack([sums, differences[:k]])  # the last difference follows from the others
+        data = np.concatenate([c_sum, c[:k, j]])
+        logs, squares = [], []
         for real in range(n):
             effects = gram[:, np.r_[:p]].copy()
             effects[:, j] = gram[:, real * p + j]  # this one of the rivals is the real one
-            seen = np.vstack([sums, differences[:k]])  # the last difference follows from the others
-            cov = seen @ (gram + n * t * effects @ effects.T) @ seen.T
-            data = np.concatenate([c_sum, c[:k, j]])
+            cov = seen @ (gram + n * effects * t @ effects.T) @ seen.T
             logs.append(sum(multivariate_normal.logpdf(x, np.zeros(p + k), cov) for x in data.T))
-        assert_allclose(odds(np.array(logs)[:, None])[0], W[j], rtol=1e-5, atol=1e-8)
+            with_effect = root * t[j] * seen @ effects[:, j]  # of b_j / √n
+            gain = np.linalg.solve(cov, with_effect)
+            squares.append(np.mean((gain @ data) ** 2) + t[j] - gain @ with_effect)
+        chances = np.exp(np.array(logs) - max(logs))
+        W[j] = odds(np.array(logs)[:, None])[0]
+        variances[j] = chances @ squares / chances.sum()
+    return W, variances
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 3])
+@pytest.mark.parametrize("k", [1, 3])
+def test_likelihood_is_that_of_the_differences_given_the_sums(seed, k, rounds, monkeypatch):
+    """Densities of all that rivals show; variances are the mean squares of effects given those."""
+    monkeypatch.setattr("projse.search.contest.ROUNDS", rounds)
+    rivals, C, K = drawn(seed, q=2, n_twins=k)
+    c_sum, c = rivals.in_noise_units(C, K)
+    t = np.full(rivals.p, rivals.mean_effect(c_sum))
+    for _ in range(rounds):
+        W, t = by_densities(rivals, c_sum, c, t)
+    assert_allclose(STATISTICS["likelihood"](rivals, C, K), W, rtol=1e-5, atol=1e-8)
 
 
 @pytest.mark.parametrize("k", [1, 2, 4])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from twins_from_rows import unit_columns
 
@@ -22,6 +23,18 @@ def test_near_copies_share_a_label_and_others_do_not(seed):
     assert_array_equal(labels, [0, 1, 2, 0, 3, 4])
     assert_array_equal(group_copies(correlations(X), np.arange(6), 1.0), np.arange(6))
     assert_array_equal(group_copies(np.eye(1), np.array([7]), 0.5), [0])
+
+
+@pytest.mark.parametrize("limit", [0.5, 0.75, 1.0])
+def test_correlations_of_just_the_limit_join_nothing_whatever_the_others_are(limit):
+    S = np.eye(5)
+    S[1, 3] = S[3, 1] = -limit
+    assert_array_equal(group_copies(S, np.arange(5), limit), np.arange(5))
+    S[0, 4] = S[4, 0] = 1.0
+    joined = [0, 1, 2, 3, 4] if limit == 1 else [0, 1, 2, 3, 0]
+    assert_array_equal(group_copies(S, np.arange(5), limit), joined)
+    S[0, 4] = S[4, 0] = 1.0 + 1e-15  # rounding
+    assert_array_equal(group_copies(S, np.arange(5), limit), joined)
 
 
 def test_groups_that_hold_copies_of_each_other_are_joined(seed):

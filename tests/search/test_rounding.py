@@ -254,3 +254,19 @@ def test_feature_space_centring_picks_nothing_that_is_alike_to_all_references(se
     X = np.column_stack([one, -one, alike])
     selector = paper_form(8, kernel="poly", center_kernel=True, exhausted="stop")
     assert fit(selector, X, Y).selected_.tolist() == [0]
+
+
+@pytest.mark.parametrize("n_references", [5, 60])
+@pytest.mark.parametrize("small", [1e-6, 1e-10])
+def test_candidates_at_right_angles_to_all_references_are_not_picked(seed, small, n_references):
+    """However many directions the references have, and however short some of them are."""
+    rng = np.random.default_rng([seed, 8])
+    A = rng.normal(size=(200, n_references + 20))
+    Q, _ = np.linalg.qr(A - A.mean(axis=0))
+    lengths = np.geomspace(1.0, small, n_references)
+    mixing, _ = np.linalg.qr(rng.normal(size=(n_references, n_references)))
+    Y = (Q[:, :n_references] * lengths) @ mixing
+    X = Q[:, n_references:] @ rng.normal(size=(20, 15))
+    got = fit(paper_form(5, solver="qr", exhausted="stop"), X, Y)
+    assert got.reference_rank_ == n_references
+    assert not got.selected_.size

@@ -17,7 +17,7 @@ from variants import slow
 
 from projse import PAPER, Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
-from projse.search.significance import GivenPicks, selection_pvalue
+from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
 
 FALSE_ALARM = 1e-8
 """Probability that one bound fails by chance."""
@@ -29,6 +29,12 @@ def assert_share(count, n_trials, level, *, at_least=True):
     assert count <= binom.isf(FALSE_ALARM, n_trials, level), f"{count} of {n_trials}"
     if at_least:
         assert count >= binom.ppf(FALSE_ALARM, n_trials, level), f"{count} of {n_trials}"
+
+
+def test_a_pick_of_which_nothing_is_left_scores_nothing_and_takes_nothing_out():
+    scores = PlainScores(3)
+    along, across = np.array([0.0, 0.5, 0.0]), np.array([0.25, 0.0, 0.0])
+    assert [scores.add(c) for c in (along, along, across, across)] == [0.25, 0.0, 0.0625, 0.0]
 
 
 def odd_references(rng, m, n_y):
@@ -362,3 +368,17 @@ def test_weights_make_no_room_for_outputs_that_fill_the_rows(seed, form, grouped
     n_known = 2 if grouped else 4
     assert np.isfinite(later.pvalues_[:n_known]).all()
     assert np.isnan(later.pvalues_[n_known])
+
+
+@arbitrary_picks
+@pytest.mark.parametrize("grouped", [False, True])
+def test_weights_make_no_room_for_outputs_that_fill_what_covariates_leave(seed, grouped):
+    rng = np.random.default_rng([seed, 33])
+    X, Y, Z = (rng.normal(size=(10, n)) for n in (20, 7, 2))
+    weight = rng.integers(2, 5, size=10).astype(float)
+    groups = (np.arange(20) // 2).tolist() if grouped else None
+    selector = ProjSe(1, groups=groups)
+    # Ten rows, less a mean and two covariates, have seven dimensions.
+    assert np.isnan(selector.fit(X, Y, sample_weight=weight, covariates=Z).pvalues_[0])
+    fewer = selector.fit(X, Y[:, :6], sample_weight=weight, covariates=Z)
+    assert np.isfinite(fewer.pvalues_[0])

@@ -35,13 +35,37 @@ class Change:
     after: str
 
     @property
-    def text(self) -> str:
-        """The module with this fault."""
+    def tree(self) -> ast.Module:
+        """The module with this fault, every line where it was."""
         tree = ast.parse(self.source)
         node, after = next(islice(_places(tree), self.number, None))
         node.__dict__.update(after.__dict__)
         node.__class__ = after.__class__  # type: ignore[assignment]
-        return ast.unparse(tree)
+        return ast.fix_missing_locations(tree)
+
+    @property
+    def text(self) -> str:
+        """The module with this fault, as text."""
+        return ast.unparse(self.tree)
+
+    @property
+    def in_a_body(self) -> bool:
+        """Whether it is in what a function does, and not in what importing the module does."""
+        tree = ast.parse(self.source)
+        place, _ = next(islice(_places(tree), self.number, None))
+        functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef))
+        return any(place is n for f in functions for line in f.body for n in ast.walk(line))
+
+    @property
+    def statement(self) -> range:
+        """The lines of its statement; of one with a body, those before it."""
+        lines = range(self.line, self.line + 1)
+        for node in ast.walk(ast.parse(self.source)):  # outer ones first
+            if isinstance(node, ast.stmt) and node.lineno <= self.line <= (node.end_lineno or 0):
+                body = getattr(node, "body", None)
+                end = body[0].lineno if body else (node.end_lineno or node.lineno) + 1
+                lines = range(node.lineno, max(end, node.lineno + 1))
+        return lines
 
 
 def changes(source: str) -> Iterator[Change]:

@@ -102,7 +102,7 @@ class LinearGram:
 
     def left(self, w: Array) -> Array:
         """Return ``wᵀ G_YX``, shape (n_x,): one read of the matrix."""
-        product: Array = self.yx.T @ w if sp.issparse(self.yx) else w @ self.yx
+        product: Array = w @ self.yx
         if self.a is not None and self.b is not None:
             product = product + (w @ self.a) @ self.b
         return product

@@ -62,25 +62,23 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array, Arr
     if not np.isfinite(Y).all():
         refuse_non_finite(source, label, names)
     weight = rows.weight
+    mean = np.zeros(Y.shape[1])
     if center:
-        # A second subtraction takes out what rounding of a large mean left.
-        for _ in range(2):
-            mean = np.average(Y, axis=0, weights=weight)
-            Y -= mean
+        mean = np.average(Y, axis=0, weights=weight)
+        Y -= mean
+        Y -= np.average(Y, axis=0, weights=weight)  # what rounding of a large mean left
     root = None if weight is None else np.sqrt(weight)[:, None]
     if root is not None:
         Y *= root
     dtype = source.dtype if source.dtype.kind == "f" else np.float64
     stored = float(np.finfo(dtype).eps)
-    largest_value = np.abs(source).max(axis=0).astype(np.float64)
     with np.errstate(over="ignore"):
         norms = np.sqrt(np.einsum("ij,ij->j", Y, Y))
     refuse_overflow(norms, label, names)
     # Stored values are exact; the means that were subtracted are known to their last digits.
-    digits = 4 * np.finfo(np.float64).eps * largest_value
-    live = norms > digits * (np.sqrt(len(Y)) if center else 0.0)
+    sum_weights = len(Y) if weight is None else float(weight.sum())
+    live = norms > 4 * np.finfo(np.float64).eps * np.abs(mean) * np.sqrt(sum_weights)
     refuse_vanishing(vanishing(source, norms**2, center), label, names)
-    live &= norms > 0
     # Stored values are known to their unit roundoff, of which a large mean makes a large share.
     known_to = stored * _lengths(source, weight)[live] / norms[live]
     Y = Y[:, live] / norms[live]

@@ -90,7 +90,7 @@ def factor(
     values, vectors = values[known], vectors[:, known]
     kept = len(values)
     if isinstance(rank, float):
-        share = np.cumsum(values[:kept]) / values[:kept].sum() if kept else np.empty(0)
+        share = np.cumsum(values) / values.sum()
         kept = min(kept, int(np.searchsorted(share, rank - 1e-12)) + 1)
     elif rank is not None:
         kept = min(kept, rank)

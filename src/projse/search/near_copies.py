@@ -49,7 +49,9 @@ def group_copies(S: Array, labels: Array, max_correlation: float) -> Array:
     distance = np.maximum(1.0 - (size + size.T) / 2, 0.0)
     np.fill_diagonal(distance, 0.0)
     tree = linkage(squareform(distance, checks=False), "average")
-    return _joined(labels, fcluster(tree, 1.0 - max_correlation, "distance"))
+    # Clusters at the very distance would be joined too.
+    below = np.nextafter(1.0 - max_correlation, -np.inf)
+    return _joined(labels, fcluster(tree, below, "distance"))
 
 
 def whitened(S: Array, labels: Array, rounding: float) -> tuple[Array, Array, Array]:
