@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.preprocessing import SplineTransformer
 from projse import ProjSe
 from projse.exceptions import IdentifierWarning
 from projse.sources.table import Frame, TableEncoder
+from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.splines import Splines
 
 
@@ -107,6 +109,20 @@ def test_batches_add_up_to_the_whole_whatever_levels_they_hold(seed: int) -> Non
         np.testing.assert_allclose(dense(part), whole[:, places])
         left = np.delete(whole, places, axis=1)
         assert not left.any()
+
+
+@pytest.mark.parametrize("where", ["fill", "scale", "span", "knots"])
+@pytest.mark.parametrize("number", [10**42, 10**400, math.inf, True, "1"], ids=lambda n: str(n)[:5])
+def test_plans_with_what_is_no_number_are_refused(where: str, number: object) -> None:
+    plain = TableEncoder.look(pd.DataFrame({"x": np.arange(50.0)}), basis="spline").to_dict()
+    plan = plain["plans"][0]
+    knots = plan["knots"]
+    assert len(knots) > 2
+    plan[where] = [*knots, number] if where == "knots" else number
+    with pytest.raises(ValueError, match=r"no numbers|no such number"):
+        TableEncoding.from_dict({"x": plain})
+    plan[where] = [*knots, 1000] if where == "knots" else 1
+    TableEncoding.from_dict({"x": plain})
 
 
 def test_many_levels_make_sparse_rows_and_float32_stays(seed: int) -> None:

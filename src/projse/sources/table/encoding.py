@@ -90,4 +90,6 @@ def _check_plan(plan: ColumnPlan) -> None:
 
 
 def _is_finite(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    if type(value) is int:  # NumPy makes no number of a larger one
+        return abs(value) < 1 << 63
+    return isinstance(value, float) and math.isfinite(value)
