@@ -118,8 +118,9 @@ class ProjSe(
         Strings, booleans, categoricals and enums are categories in any case; "from_dtype" (the
         default) and None name no others.
     min_frequency : int, default=5
-        Levels of a category with fewer rows are pooled into one; gaps of a number in fewer rows are
-        filled with its mean. A weight of 2 counts as two rows.
+        Levels of a category with fewer rows are pooled into one, but not those of a boolean without
+        gaps; gaps of a number in fewer rows are filled with its mean. A weight of 2 counts as two
+        rows.
     missing : {"refuse", "drop", "indicator", "mean"}, default="refuse"
         Gaps (NaN, None, NaT, null) in X, y and covariates: an error; leave out rows that have any;
         make the gap a part of its variable, next to the value; or fill in the mean. A missing
