@@ -146,7 +146,7 @@ def bases_of(
             basis = np.zeros((len(columns), 0))
             if not identifies:
                 keys = {variables.columns[j].key for j in columns[counts[columns] >= none]}
-                # Where no column asks for a plan, a boolean is a number, and numbers are not pooled.
+                # Where no column asks for a plan, a boolean is a number, which is not pooled.
                 basis = _levels(counts[columns], none if keys == BOOLEANS else fewest)
         elif "gap" in kinds or "cycle" in kinds:
             few = "gap" in kinds and counts[columns[kinds.index("gap")]] < fewest
