@@ -118,9 +118,12 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
             batch = sum_rows(True)
         return batch
 
-    def _add_moments(self, batch: Moments, y: Any) -> None:
-        """Add moments to those seen so far, and select anew."""
-        total = self.moments_ + batch if hasattr(self, "moments_") else batch
+    def _add_moments(self, batch: Moments | None, y: Any) -> None:
+        """Add moments, of rows that count, to those seen so far, and select anew."""
+        total = batch
+        if hasattr(self, "moments_"):
+            total = self.moments_ if batch is None else self.moments_ + batch
+        assert total is not None
         # All rows so far tell whether whole numbers are classes; those to come may tell otherwise.
         settled = settle_targets(total, self.target_type, y)
         outcome = self._task(total.one_view).on_moments(settled, provisional=True, keep=True)

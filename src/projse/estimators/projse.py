@@ -369,8 +369,8 @@ class ProjSe(
         Parameters
         ----------
         X, y, sample_weight, covariates
-            As in :meth:`fit`, with the columns of the first call. The set of class labels may
-            grow; that of the levels of a covariate may not: give it a categorical dtype.
+            As in :meth:`fit`, with the columns of the first call. The sets of class labels and of
+            levels may grow. After the first call, rows that all have weight 0 add nothing.
 
         Returns
         -------
@@ -397,6 +397,9 @@ class ProjSe(
                 self._partial_fit_elsewhere(remote, target_type)
                 return self
             rows = self._batch(X, y, sample_weight, target_type, first, covariates)
+            if rows is None:
+                self._add_moments(None, y)
+                return self
 
             def sum_rows(with_xx: bool) -> Moments:
                 options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
