@@ -215,7 +215,8 @@ class Moments:
         """Add more rows in place, and return self.
 
         The arguments are those of :meth:`from_arrays`; the columns must be those of before. Rows
-        of a table are encoded as the rows before them were. Rows that all have weight 0 add nothing.
+        of a table are encoded as the rows before them were. Rows that all have weight 0 add
+        nothing.
         """
         from projse.sources.no_weight import weighs_nothing
 
