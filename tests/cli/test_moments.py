@@ -33,6 +33,17 @@ def test_a_month_is_the_sum_of_its_days(command, seed, folder, tmp_path):
     assert {"x_0", "x_5"}.isdisjoint(picks(done))
 
 
+def test_a_day_without_itself_has_no_rows_and_no_day_is_taken_out_twice(command, folder, tmp_path):
+    day, none = str(tmp_path / "day.moments"), str(tmp_path / "none.moments")
+    path = str(min(folder.iterdir()))
+    assert command("moments", "build", path, "-t", "y_*", "-o", day).returncode == 0
+    done = command("moments", "subtract", day, day, "-o", none)
+    assert "moments of 0 rows" in done.stdout
+    done = command("moments", "subtract", day, none, none, "-o", str(tmp_path / "a.moments"))
+    assert done.returncode == 1
+    assert "are the same file" in done.stderr
+
+
 def test_info_shows_what_moments_hold(command, folder, tmp_path):
     name = str(tmp_path / "a.moments")
     build = ("moments", "build", str(folder), "-t", "y_*", "-o", name)

@@ -526,3 +526,30 @@ def test_frames_that_are_no_source_are_refused_in_words():
 def test_runs_that_are_no_numbers_are_refused_in_words(runs):
     table = np.array(runs, dtype=object) if len(runs[0]) == len(runs[1]) else runs
     refused(lambda: nogueira_stability(table), "Z must hold real numbers")
+
+
+@pytest.mark.parametrize(
+    ("Y", "message"),
+    [
+        ([(1, 2), (1,), (3, 4)], "Y holds rows of different lengths"),
+        ([(1, "a"), (2, "b"), (3, "c")], r"columns of Y: 1 \(object\)\. Encode them"),
+        (np.array([["a"], ["b"], ["c"]]), r"columns of Y: 0 \(<U1\)\. Encode them"),
+        (["a", "b", "c"], r"Y holds text \('a'\), and no columns of numbers; pass"),
+        ("abc", r"Y holds text \('abc'\), and no columns of numbers; pass"),
+    ],
+    ids=["ragged", "tuples", "array", "list", "text"],
+)
+def test_a_second_view_that_is_no_table_of_numbers_is_named(Y, message):
+    X = np.random.default_rng(0).normal(size=(3, 4))
+    with pytest.raises(ValueError, match=message):
+        TwoViewProjSe(1).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    "fit",
+    [ProjSe(1).fit, ProjSe(1).partial_fit, Moments.from_arrays, TwoViewProjSe(1).fit],
+    ids=["fit", "partial_fit", "moments", "two views"],
+)
+def test_rows_of_different_lengths_are_named(fit):
+    with pytest.raises(ValueError, match=r"^X holds rows of different lengths.* Give every row"):
+        fit([[1, 2], [3], [4, 5]], [[1.0, 1.0], [2.0, 0.0], [3.0, 5.0]])

@@ -132,9 +132,10 @@ def test_missing_labels_of_batches_are_a_level_or_refused_in_words(seed: int) ->
     gaps = whole.where(np.arange(120) % 9 > 0, None).rename("label")
     found = in_batches(X, gaps, missing="indicator")
     assert_same(found, ProjSe(2, missing="indicator").fit(X, gaps))
-    classes = ProjSe(1, missing="indicator").partial_fit(X, whole)
+    codes = whole.map({"a": 0, "b": 1, "c": 2}).astype("Int64")
+    classes = ProjSe(1, missing="indicator").partial_fit(X, codes.astype(int))
     with pytest.raises(ValueError, match=r"14 missing labels; .* missing='drop'\.$"):
-        classes.partial_fit(X, gaps)
+        classes.partial_fit(X, codes.where(gaps.notna(), pd.NA))
 
 
 @pytest.mark.parametrize("missing", ["indicator", "mean"])
@@ -225,3 +226,21 @@ def test_gaps_do_not_make_classes_of_measurements_nor_numbers_of_text(seed, miss
         ProjSe(2, missing=missing, target_type="class").fit(X, one_output("numbers", X, rng))
     with pytest.raises(ValueError, match="'y' of y holds values that are not numbers"):
         ProjSe(2, missing=missing, target_type="continuous").fit(X, one_output("text", X, rng))
+
+
+@pytest.mark.parametrize("missing", ["indicator", "mean"])
+def test_gaps_of_one_output_of_text_are_one_class_on_every_route(seed, missing, tmp_path) -> None:
+    X, _, rng = rows_of(seed)
+    y = pd.Series(rng.choice(list("uvw"), 120), name="y", dtype=object)
+    y[50:70] = None  # a batch of nothing else, and none in the first
+    want = ProjSe(2, missing=missing).fit(X, y)
+    X.assign(y=y).to_csv(tmp_path / "rows.csv", index=False)
+    found = [
+        in_batches(X, y, missing=missing),
+        fit_dask(ProjSe(2, missing=missing), X, y),
+        ProjSe(2, missing=missing).fit_source(tmp_path / "rows.csv", targets="y"),
+        ProjSe(2, missing=missing).fit(X, y.astype("category").to_frame()),
+    ]
+    for one in (want, *found):
+        assert one.output_names_.tolist() == ["(missing)", "u", "v", "w"]
+        assert_same(one, want)

@@ -434,3 +434,17 @@ def test_a_small_first_batch_makes_no_category_an_identifier(seed, first):
     whole = ProjSe(2).fit(X, Y)
     assert by_batches.selected_names_[0] == whole.selected_names_[0] == "town"
     np.testing.assert_allclose(by_batches.scores_, whole.scores_, rtol=1e-9)
+
+
+def test_booleans_of_few_rows_are_the_same_next_to_any_column(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"b": np.arange(20) % 2 == 0, "c": rng.random(20) < 0.5})
+    y = X["b"].to_numpy() ^ (np.arange(20) == 3)
+    alone = ProjSe(1, min_frequency=20).fit(X, y)
+    beside = ProjSe(1, min_frequency=20).fit(X.assign(text=["u", "v"] * 10), y)
+    batches = ProjSe(1, min_frequency=20, missing="indicator")
+    for part in (slice(0, 10), slice(10, 20)):
+        batches.partial_fit(X[part], y[part])
+    for found in (beside, batches):
+        assert found.selected_names_.tolist() == alone.selected_names_.tolist() == ["b"]
+        np.testing.assert_allclose(found.scores_, alone.scores_, rtol=1e-9)

@@ -62,6 +62,14 @@ def test_rare_levels_are_pooled_by_weight(seed: int, weight: np.ndarray) -> None
     np.testing.assert_allclose(found, honest, atol=1e-8)
 
 
+def test_a_boolean_is_pooled_only_if_it_has_gaps(seed: int, weight: np.ndarray) -> None:
+    flag = np.random.default_rng(seed).random(300) < 0.5
+    gaps = np.where(np.arange(300) < 20, None, flag)
+    found, pooled = subspaces(pd.DataFrame({"f": flag, "g": gaps}), weight, min_frequency=10_000)
+    np.testing.assert_allclose(found, projector(flag[:, None].astype(float), weight), atol=1e-8)
+    assert round(np.trace(pooled)) == 0
+
+
 @pytest.mark.parametrize("basis", ["linear", "spline"])
 def test_mean_fills_exactly_whatever_the_first_look_was(
     seed: int, weight: np.ndarray, basis: str

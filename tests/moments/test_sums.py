@@ -380,3 +380,20 @@ def test_a_pass_over_many_rows_needs_little_memory(order, labels):
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
     finally:
         tracemalloc.stop()
+
+
+def test_rows_that_all_weigh_nothing_add_nothing(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(30, 4)), rng.normal(size=(30, 2))
+    before = Moments.from_arrays(X[:20], Y[:20])
+    after = Moments.from_arrays(X[:20], Y[:20]).update(X[20:], Y[20:], sample_weight=np.zeros(10))
+    assert after.n_samples == 20
+    np.testing.assert_array_equal(after.yx, before.yx)
+    for options in ({}, {"missing": "indicator"}):
+        selector = ProjSe(2, **options).partial_fit(X[:20], Y[:20])
+        selector.partial_fit(X[20:], Y[20:], sample_weight=np.zeros(10))
+        assert selector.moments_.n_samples == 20
+        with pytest.raises(ValueError, match="4 features"):
+            selector.partial_fit(X[20:, 1:], Y[20:], sample_weight=np.zeros(10))
+        with pytest.raises(ValueError, match="all of sample_weight is 0"):
+            ProjSe(2, **options).partial_fit(X, Y, sample_weight=np.zeros(30))

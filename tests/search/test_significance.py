@@ -382,3 +382,23 @@ def test_weights_make_no_room_for_outputs_that_fill_what_covariates_leave(seed, 
     assert np.isnan(selector.fit(X, Y, sample_weight=weight, covariates=Z).pvalues_[0])
     fewer = selector.fit(X, Y[:, :6], sample_weight=weight, covariates=Z)
     assert np.isfinite(fewer.pvalues_[0])
+
+
+@arbitrary_picks
+def test_picks_past_the_rank_have_pvalue_1_as_columns_and_as_variables(seed):
+    rng = np.random.default_rng([seed, 32])
+    X, Y = rng.normal(size=(5, 12)), rng.normal(size=(5, 1))
+    weight = rng.integers(1, 4, 5).astype(float)
+    columns = ProjSe(8).fit(X, Y, sample_weight=weight)
+    variables = ProjSe(8, groups=[0, 0, *range(1, 11)]).fit(X, Y, sample_weight=weight)
+    assert (columns.pvalues_[4:] == 1).all()
+    assert (variables.pvalues_[4:] == 1).all()
+    assert len(columns.pvalues_) == len(variables.pvalues_) == 8
+    # What rounding leaves of the fifth is more than nothing, in float32.
+    X = X - X.mean(axis=0)
+    K, R = X.T @ X, 1e-3 * X
+    given = [GivenPicks(1, 4.0, 0.0, 4.0) for _ in range(2)]
+    for j in range(5):
+        for one in given:
+            one.add(j, K[j] + 1e-6 * np.eye(12)[j], R[:1, j], 12)
+    assert given[0].all()[4] == [given[1]._next(j) for j in range(5)][4] == 1

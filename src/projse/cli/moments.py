@@ -44,7 +44,8 @@ def merge(files: list[str], output: Path) -> None:
 def subtract(whole: str, files: list[str], output: Path) -> None:
     """Take rows out again."""
     place = place_to_write(output, [whole, *files], regular=True)
-    rest = reduce(Moments.__sub__, load_disjoint([whole, *files]))
+    (rest,) = load_moments([whole])
+    rest = reduce(Moments.__sub__, load_disjoint(files), rest)
     rest.save(place)
     _say(f"{output}: {describe(rest)}")
 

@@ -123,10 +123,11 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
             batch = sum_rows(True)
         return batch
 
-    def _add_moments(self, batch: Moments, y: Any) -> None:
-        """Add moments to those seen so far, and select anew."""
+    def _add_moments(self, batch: Moments | None, y: Any) -> None:
+        """Add moments, of rows that count, to those seen so far, and select anew."""
         before = getattr(self, "moments_", None)
-        total = batch if before is None else before + batch
+        total = batch if before is None else before if batch is None else before + batch
+        assert total is not None
         warn_spellings_of(total, before)
         # All rows so far tell whether whole numbers are classes; those to come may tell otherwise.
         settled = settle_targets(total, self.target_type, y)

@@ -17,6 +17,7 @@ from projse.moments.accumulate import Progress
 from projse.moments.in_memory import moments_of
 from projse.moments.sums import Moments
 from projse.search.outcome import Outcome
+from projse.sources.no_weight import weighs_nothing
 from projse.sources.rows import Rows
 from projse.sources.table.frame import refuse_repeated_names
 from projse.sources.two_spellings import warn_two_spellings
@@ -80,8 +81,11 @@ class FitTableMixin(FitMomentsMixin):
         target_type: str,
         first: bool,
         covariates: Any = None,
-    ) -> Rows:
-        """Check a batch of rows, and encode it as the rows before it were."""
+    ) -> Rows | None:
+        """Check a batch of rows, and encode it as those before it were; None if it adds nothing."""
+        if not first and weighs_nothing(X, sample_weight):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return None
         # Rows to come may have gaps where the first have none.
         may_have_gaps = self.missing != "refuse" and not sp.issparse(X)
         encoded = may_have_gaps if first else self.moments_.encoding is not None

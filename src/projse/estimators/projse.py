@@ -118,8 +118,9 @@ class ProjSe(
         Strings, booleans, categoricals and enums are categories in any case; "from_dtype" (the
         default) and None name no others.
     min_frequency : int, default=5
-        Levels of a category with fewer rows are pooled into one; gaps of a number in fewer rows are
-        filled with its mean. A weight of 2 counts as two rows.
+        Levels of a category with fewer rows are pooled into one, but not those of a boolean without
+        gaps; gaps of a number in fewer rows are filled with its mean. A weight of 2 counts as two
+        rows.
     missing : {"refuse", "drop", "indicator", "mean"}, default="refuse"
         Gaps (NaN, None, NaT, null) in X, y and covariates: an error; leave out rows that have any;
         make the gap a part of its variable, next to the value; or fill in the mean. A missing
@@ -368,8 +369,8 @@ class ProjSe(
         Parameters
         ----------
         X, y, sample_weight, covariates
-            As in :meth:`fit`, with the columns of the first call. The set of class labels may
-            grow; that of the levels of a covariate may not: give it a categorical dtype.
+            As in :meth:`fit`, with the columns of the first call. The sets of class labels and of
+            levels may grow. After the first call, rows that all have weight 0 add nothing.
 
         Returns
         -------
@@ -396,6 +397,9 @@ class ProjSe(
                 self._partial_fit_elsewhere(remote, target_type)
                 return self
             rows = self._batch(X, y, sample_weight, target_type, first, covariates)
+            if rows is None:
+                self._add_moments(None, y)
+                return self
 
             def sum_rows(with_xx: bool) -> Moments:
                 options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}

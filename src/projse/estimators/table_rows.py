@@ -21,7 +21,7 @@ from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame
 from projse.sources.table.gaps import gaps_in
-from projse.sources.table.references import references_encoder
+from projse.sources.table.references import labels_for_gaps, references_encoder
 from projse.sources.two_spellings import warn_two_spellings
 from projse.sources.variables import Variables
 
@@ -133,6 +133,8 @@ class TableRows:
         targets = Rows(nothing, weight=weight)
         y_encoder = z = None
         if y is not None:
+            if encoding is None or "y" not in encoding:
+                y = labels_for_gaps(y, options.missing, target_type, first=encoding is None)
             y_encoder = _references_encoder(y, options, target_type, all_rows, encoding)
             targets = _with_references(targets, y, target_type, all_rows, y_encoder)
         if covariates is not None:

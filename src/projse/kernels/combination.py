@@ -30,6 +30,9 @@ Array = NDArray[Any]
 MIN_FREQUENCY = 5
 """Levels of fewer rows are pooled, unless the user says otherwise."""
 
+BOOLEANS = {"False", "True"}
+"""Keys of the levels of a boolean; a gap has none."""
+
 NO_ROW = 1e-12
 """A share of the rows that is none but for rounding."""
 
@@ -114,8 +117,9 @@ def bases_of(
         "mean" fills gaps of numbers and dates with the mean of what is there; else a gap is a
         dimension of its own.
     min_frequency : int
-        Levels of fewer rows (a gap of a category is a level) are pooled; gaps of a number in fewer
-        rows are filled with the mean. 0: only those of no row at all, whatever the weights.
+        Levels of fewer rows (a gap of a category is a level) are pooled, but not those of a boolean
+        without gaps; gaps of a number in fewer rows are filled with the mean. 0: only those of no
+        row at all, whatever the weights.
     max_levels : int or None
         A category of more levels has no subspace: it is an identifier.
     recentre : bool
@@ -130,7 +134,8 @@ def bases_of(
     total = float(rows_that_count(sum_weights, n_rows))
     # From means: half a row of slack for rounding, below.
     counts = total * np.asarray(mean, dtype=np.float64)
-    fewest = max(min_frequency - 0.5, NO_ROW * total)
+    none = NO_ROW * total
+    fewest = max(min_frequency - 0.5, none)
     order = np.argsort(variables.of_column, kind="stable")
     sizes = np.bincount(variables.of_column, minlength=variables.n)
     bases: dict[int, Array] = {}
@@ -140,7 +145,9 @@ def bases_of(
             identifies = max_levels is not None and kinds.count("level") > max_levels
             basis = np.zeros((len(columns), 0))
             if not identifies:
-                basis = _levels(counts[columns], fewest)
+                keys = {variables.columns[j].key for j in columns[counts[columns] >= none]}
+                # Where no column asks for a plan, a boolean is a number, which is not pooled.
+                basis = _levels(counts[columns], none if keys == BOOLEANS else fewest)
         elif "gap" in kinds or "cycle" in kinds:
             few = "gap" in kinds and counts[columns[kinds.index("gap")]] < fewest
             basis = _numbers(

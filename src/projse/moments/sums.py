@@ -222,8 +222,13 @@ class Moments:
         """Add more rows in place, and return self.
 
         The arguments are those of :meth:`from_arrays`; the columns must be those of before. Rows
-        of a table are encoded as the rows before them were.
+        of a table are encoded as the rows before them were. Rows that all have weight 0 add
+        nothing.
         """
+        from projse.sources.no_weight import weighs_nothing
+
+        if weighs_nothing(X, sample_weight):
+            return self
         options.setdefault("with_xx", self.xx is not None)
         options.setdefault("target_type", "continuous" if self.classes is None else "class")
         if self.encoding is None:

@@ -154,6 +154,8 @@ class GivenGroups:
         share = np.einsum("ij,ij->j", vectors, unexplained @ vectors)[known] / values[known]
         d = int(known.sum())
         V = d - float(np.clip(share, 0.0, 1.0).sum())
+        if not d or n_alone >= self._room:  # a combination of the picks before it
+            return 1.0
         # A pick that lies in the references (and the picks before it) takes directions of them.
         rank = self.rank - (n_alone - n_with)
         return group_pvalue(V, d, rank, self.degrees - n_alone, sizes, self._room - n_alone)

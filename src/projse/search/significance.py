@@ -140,6 +140,9 @@ class GivenPicks:
     an unrelated candidate h follows the Beta law of :func:`selection_pvalue`; the pick is not
     better than the best of them.
 
+    A pick that is a combination of those before it, as all are once they fill the space of the
+    rows, adds nothing: its p-value is 1.
+
     P-values are asked for after each pick, or all at the end, which costs less.
 
     Parameters
@@ -200,6 +203,8 @@ class GivenPicks:
             return [self._next(i) for i in range(len(self._picks))]
         return [
             selection_pvalue(1 - share, self.rank, 0, n, self.degrees - i, self._room - i)
+            if self._room > i
+            else 1.0
             for i, (share, n) in enumerate(zip(shares, self._n_candidates, strict=True))
         ]
 
@@ -216,7 +221,8 @@ class GivenPicks:
         unexplained = self._with_references.add(
             products - coordinates[:i] @ own, square - float(own @ own), self._rounding
         )
-        if left <= self._rounding:
+        # Where the picks fill the space of the rows, what is left of others is rounding.
+        if left <= self._rounding or room <= 0:
             return 1.0
         score = 1 - max(unexplained, 0.0) / left
         return selection_pvalue(score, rank, 0, self._n_candidates[i], degrees, room)

@@ -26,6 +26,9 @@ FEW_CLASSES = 20
 CLOSE = 1.5
 """Within this factor of the limit, a warning says what whole numbers were taken for."""
 
+NO_LABEL = "(missing)"
+"""Class of rows without a label, where labels are text and gaps are filled."""
+
 SAMPLED_CLASSES = 500
 """About so many labels are looked at, whether they are what they seem."""
 

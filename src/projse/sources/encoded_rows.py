@@ -18,7 +18,7 @@ from projse.sources.arrow_columns import coded, numbers
 from projse.sources.batches import weighted, without_missing
 from projse.sources.columns import Columns, Field, Request
 from projse.sources.covariates import with_covariates
-from projse.sources.encode_targets import missing_labels, refuse_continuous
+from projse.sources.encode_targets import NO_LABEL, missing_labels, refuse_continuous
 from projse.sources.rows import Rows, check_weight
 
 if TYPE_CHECKING:
@@ -32,9 +32,6 @@ Weighted = tuple[Any, Array | None]
 
 CHUNK_BYTES = 1 << 24
 """Bytes of the entries of a chunk: sums of many levels are large, and are added once a chunk."""
-
-NO_LABEL = "(missing)"
-"""Class of rows without a label."""
 
 CHUNK_ROWS = (1 << 12, 1 << 17)
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from projse.sources.encode_targets import Targets, as_csr, encode_targets
+from projse.sources.encode_targets import Targets, array_of, as_csr, encode_targets
 from projse.sources.variables import Variables
 from projse.warn import many
 
@@ -224,8 +224,17 @@ def check_weight(sample_weight: Any, n_samples: int) -> Array | None:
 
 
 def refuse_non_numeric_columns(X: Any, label: str = "X") -> None:
-    """Name the columns of a data frame, or of an array of objects, that do not hold numbers."""
+    """Name the columns of a data frame, an array or lists that do not hold numbers."""
+    if isinstance(X, list | tuple | str | bytes):
+        made = array_of(X, label)
+        # Numbers beside text are numbers still.
+        X = np.asarray(X, dtype=object) if made.ndim == 2 and made.dtype.kind in "US" else made
     if isinstance(X, np.ndarray):
+        if X.ndim < 2 and X.size and X.dtype.kind in "UST":
+            raise ValueError(
+                f"{label} holds text ({str(X.flat[0])!r:.60}), and no columns of numbers; pass an "
+                "array or a data frame with one row a sample. Class labels are y of ProjSe."
+            )
         bad = _non_numeric_array_columns(X)
     elif hasattr(X, "columns") and hasattr(X, "dtypes"):
         columns = zip(X.columns, list(X.dtypes), strict=True)
@@ -242,7 +251,7 @@ def refuse_non_numeric_columns(X: Any, label: str = "X") -> None:
 
 
 def _non_numeric_array_columns(X: Array) -> list[tuple[Any, Any]]:
-    if X.ndim != 2 or X.dtype.kind not in "OmMV":
+    if X.ndim != 2 or X.dtype.kind not in "OmMVUST":
         return []
     if X.dtype.kind != "O":
         return [(j, X.dtype) for j in range(X.shape[1])]

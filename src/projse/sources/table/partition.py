@@ -16,7 +16,7 @@ from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.frame import Frame, is_table
 from projse.sources.table.gaps import gaps_in
 from projse.sources.table.kinds import kinds_of, mixes, needs_encoding
-from projse.sources.table.references import references_encoder
+from projse.sources.table.references import labels_for_gaps, references_encoder
 
 Array = NDArray[Any]
 
@@ -66,6 +66,7 @@ class LookOptions:
         x = replace(x, names=x.names or names)
         y = z = None
         if Y is not None:
+            Y = labels_for_gaps(Y, self.missing, target_type, first=True)
             y = references_encoder(Y, self.missing, target_type, all_rows=False)
         if Z is not None:
             z = TableEncoder.look(Z, missing=self.missing, label="covariates", max_levels=None)
@@ -126,6 +127,7 @@ def encoded_piece(
     if encoding.y is not None:
         rows.Y, rows.y_variables = encoding.y.encode(Y)
     elif Y is not None:
+        Y = labels_for_gaps(Y, encoding.x.missing, target_type, first=False)
         rows = make_rows(rows.X, Y, weight, target_type=target_type)
     if encoding.z is None:
         rows = append_covariates(rows, Z, covariate_names)

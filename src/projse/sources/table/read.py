@@ -66,7 +66,7 @@ def levels(column: Any) -> tuple[Array, list[str]]:
     Only levels that are there get a key. Keys are strings: whole numbers look alike whether they
     are stored as integers or, next to gaps, as floats.
     """
-    codes, values = _factorize(column)
+    codes, values = factorize(column)
     present = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
     keys = [_key(value) if here else "" for value, here in zip(values, present, strict=True)]
     ordered = sorted({key for key, here in zip(keys, present, strict=True) if here})
@@ -76,7 +76,7 @@ def levels(column: Any) -> tuple[Array, list[str]]:
     return new[codes], ordered
 
 
-def _factorize(column: Any) -> tuple[Array, list[Any]]:
+def factorize(column: Any) -> tuple[Array, list[Any]]:
     """Return codes with -1 at gaps, and what they stand for (also values that do not occur)."""
     if isinstance(column, np.ndarray):
         return _factorize_array(column)

@@ -9,11 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 from narwhals import selectors
 
-from projse.sources.encode_targets import encode_targets, holds_labels, refuse_continuous
+from projse.sources.encode_targets import (
+    NO_LABEL,
+    encode_targets,
+    holds_labels,
+    refuse_continuous,
+)
+from projse.sources.table import read
 from projse.sources.table.encoder import TableEncoder
 from projse.sources.table.frame import Frame
 from projse.sources.table.gaps import gaps_in
 from projse.sources.table.kinds import mixes
+
+TEXTS = (nw.String, nw.Categorical, nw.Enum, nw.Object)
 
 
 def references_encoder(
@@ -49,6 +57,27 @@ def references_encoder(
         max_levels=None,
         categorical_features=declared,
     )
+
+
+def labels_for_gaps(y: Any, missing: str, target_type: str, *, first: bool) -> Any:
+    """Let gaps in a single column of text be a class, where gaps are filled; else return y.
+
+    So the classes of batches add up, whichever of them have gaps, as those of files do. Nothing but
+    gaps is no text in the ``first`` rows, but may be later, where there is no plan for numbers.
+    """
+    if missing not in ("indicator", "mean") or target_type == "continuous" or sp.issparse(y):
+        return y
+    frame = Frame.of(y, "y")
+    if frame.shape[1] != 1 or not gaps_in(frame, "y").any():
+        return y
+    column = frame.column(0)
+    kind = column.dtype.kind if isinstance(column, np.ndarray) else None
+    if kind not in (None, "O") or (kind is None and column.dtype not in TEXTS):
+        return y
+    codes, values = read.factorize(column)
+    if not all(isinstance(value, str) for value in values) or (first and not values):
+        return y
+    return np.array([*values, NO_LABEL], dtype=object)[codes]  # the code of gaps is -1
 
 
 def booleans_as_numbers(Y: Any) -> Any:
