@@ -18,6 +18,9 @@ from oracle import (
 from paper import paper_form
 from variants import slow
 
+from projse import ProjSe
+from projse.exceptions import RankExhaustedWarning
+
 CUBIC = {"kernel": "poly", "degree": 3, "coef0": 1.0}
 PLAIN_AND_SLOW = [k if k == CUBIC or k["kernel"] != "poly" else slow(k)[0] for k in KERNELS]
 
@@ -73,3 +76,15 @@ def test_weights_are_repetitions(seed, kernel):
             agreement.check(got, (want.selected_[:n], want.scores_[:n]), name(variant))
             np.testing.assert_allclose(got.pvalues_, want.pvalues_[:n], rtol=1e-6, atol=1e-12)
     agreement.assert_mostly_full(0.95)
+
+
+def test_a_variable_that_a_callable_does_not_see_is_never_picked(seed):
+    rng = np.random.default_rng([seed, 8])
+    X, Y = rng.normal(size=(30, 5)), rng.normal(size=(30, 2))
+    X[:, 1] = 0.0
+    X[0, 1] = 1.0
+    selector = ProjSe(5, kernel=lambda A, B: A[1:].T @ B[1:], center=False, exhausted="stop")
+    with pytest.warns(RankExhaustedWarning):
+        selector.fit(X, Y)
+    assert 1 not in selector.selected_
+    assert len(selector.selected_) > 0

@@ -67,6 +67,14 @@ def test_eigenvalues_are_below_the_true_ones_and_close_where_they_decay(seed, sp
     assert np.all(values[:18] >= true[:18] * (1 - (1e-3 if n_iter else 0.05)))
 
 
+def test_one_output_on_a_single_row_is_enough_to_be_told(seed):
+    rng = np.random.default_rng([seed, 2])
+    X, Y = rng.normal(size=(200, 4)), rng.normal(size=(200, 30))
+    assert not find_range(pass_over(make_rows(X, Y)), 5, center=True).rare
+    Y[7, 11] = 1e6
+    assert find_range(pass_over(make_rows(X, Y)), 5, center=True).rare
+
+
 @pytest.mark.parametrize("spectrum", SPECTRA)
 @pytest.mark.parametrize("center", [True, False])
 def test_leading_directions_are_orthonormal(seed, spectrum, center):

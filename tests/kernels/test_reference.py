@@ -89,3 +89,14 @@ def test_directions_that_storing_rounded_into_references_are_none(seed, dtype):
     scale = 1 if dtype == np.int16 else 1 / 3
     selector = ProjSe(2, solver="qr").fit(X, (Y * scale).astype(dtype))
     assert selector.reference_rank_ == 2
+
+
+@pytest.mark.parametrize("sizes", [[1e-200, 1e-200, 1e-200], [1e-200, 1.0, 1e-200]], ids=str)
+def test_outputs_whose_squares_vanish_are_factored_as_others(seed, sizes):
+    rng = np.random.default_rng([seed, 9])
+    X = rng.normal(size=(60, 6))
+    Y = X[:, :3] * [1, 2, 3] + rng.normal(size=(60, 3))
+    want = by_fit(X, Y, solver="qr")
+    got = by_fit(X, Y * sizes, solver="qr")
+    assert got.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(got.scores_, want.scores_, rtol=1e-9)

@@ -17,6 +17,7 @@ import projse.search.coordinates
 from projse import PAPER, Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
 from projse.projectors import select_by_projectors
+from projse.search.by_columns import ColumnSearch
 
 
 def problem(rng, m=80, n_x=12, n_y=3):
@@ -448,3 +449,13 @@ def test_held_out_r2_is_that_of_fastcan(seed, n_y, form):
             if n > n_y or form != PAPER:
                 gaps.append(r2[0] - r2[1])
     assert np.mean(gaps) > -0.01
+
+
+def test_auto_ends_a_round_at_the_first_pick_that_does_not_convince(monkeypatch):
+    told = iter([1e-9, 0.9, 1e-9, 0.9, 0.9])
+    monkeypatch.setattr(ColumnSearch, "pvalue", lambda *_: next(told))
+    X, Y = problem(np.random.default_rng(0))
+    selector = ProjSe("auto", **PAPER).fit(X, Y)
+    assert selector.rounds_.tolist() == [1, 2]
+    assert selector.pvalues_.tolist() == [1e-9, 1e-9]
+    assert next(told, None) is None

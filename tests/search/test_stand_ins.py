@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from projse import ProjSe
-from projse.search.stand_ins import _factor
+from projse.search.stand_ins import _factor, nearest
 
 
 def test_picks_that_depend_on_each_other_have_no_factor():
@@ -32,3 +32,15 @@ def test_directions_are_cut_by_the_size_of_all_references_not_of_what_picks_leav
         keeps = {(one.pick, one.name): one.keeps for one in selector.stand_ins(3)}
         pick, other = selector.variable_names_[[1, 2]]
         assert_allclose(keeps[pick, other], share, atol=1e-8)
+
+
+def test_the_nearest_are_those_of_a_sort_and_none_is_minus_one(seed):
+    rng = np.random.default_rng([seed, 4])
+    closeness = rng.integers(0, 6, size=(3, 12)) / 6  # with ties, of which the first comes first
+    allowed = rng.random(12) < 0.4
+    allowed[5] = True
+    for n in (1, 3, 12, 15):
+        for row, values in zip(nearest(closeness, allowed, n), closeness, strict=True):
+            order = sorted(np.flatnonzero(allowed).tolist(), key=lambda j: (-values[j], j))[:n]
+            assert row.tolist() == order + [-1] * (n - len(order))
+    assert (nearest(closeness, np.zeros(12, dtype=bool), 2) == -1).all()

@@ -160,7 +160,7 @@ def gather(
     has_products = behind is not None and handed_on and behind.xx is not None and n_picks > 0
     picked = Picked(
         spec=spec,
-        plan=plan if plan.tie_order is None else replace(plan, tie_order=None),
+        plan=plan,
         indices=indices,
         pick_of=pick_of,
         products=products,
