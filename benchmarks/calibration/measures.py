@@ -15,6 +15,7 @@ from calibration.settings import NULL, REAL, RUNS, SETTINGS, Runs, Setting, is_r
 from projse import Moments, ProjSe, ProjSeCV, StabilityProjSe, permutation_test
 from projse.metrics import stability_interval
 from projse.metrics.held_out import held_out_r2
+from projse.reports.caveats import pvalue_caveats
 
 Figures = list[float]
 
@@ -36,6 +37,15 @@ def first_pvalue(setting: Setting, number: int) -> Figures:
     made = problem(setting, number)
     selector = ProjSe(1, **made.parameters).fit(made.X, made.Y, **made.options)
     return [float(selector.pvalues_[0])]
+
+
+def told(setting: Setting, number: int) -> Figures:
+    """P-value of the first pick, and whether the command and reports tell of tails beside it."""
+    made = problem(setting, number)
+    # Two, since a fit for one pick keeps no extremes.
+    selector = ProjSe(2, **made.parameters).fit(made.X, made.Y, **made.options)
+    caveats = pvalue_caveats(selector, selector.moments_, selector.variable_names_)
+    return [float(selector.pvalues_[0]), float(bool(caveats))]
 
 
 def next_pvalue(setting: Setting, number: int) -> Figures:
@@ -129,11 +139,14 @@ def permutation(setting: Setting, number: int) -> Figures:
 PLAIN = [s.name for s in [*NULL, *REAL] if not (s.covariates or s.weights)]
 IN_200 = "weak effects in 200 rows, 3 real"
 EVERY = [s.name for s in NULL], [s.name for s in REAL if s.name != IN_200]
+TAILS = ["one output", "five outputs", "few rows", "more candidates than rows"]
+TAILS += [s.name for s in NULL if s.tails != "normal"]
 CV = ["one output", "five outputs", "few rows", "more candidates than rows"]
 CV += ["one output, 3 real", "five outputs, 3 real", "weak effects, 3 real"]
 MEASURES = {
     "first p-value": Measure(first_pvalue, EVERY[0], 4000),
     "next p-value": Measure(next_pvalue, EVERY[1], 2000),
+    "told": Measure(told, TAILS, 1000),
     "auto": Measure(auto, [*EVERY[0], *EVERY[1]], 2000),
     "cross-validation": Measure(cross_validation, CV, 300),
     "stability": Measure(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,14 @@ from projse import PAPER
 Array = NDArray[Any]
 
 HARD = {**PAPER, "exhausted": "residual"}
+
+LAWS: dict[str, Callable[..., Array]] = {
+    "normal": np.random.Generator.normal,
+    "heavy": lambda rng, size: rng.standard_t(3, size=size),
+    "exponential": np.random.Generator.exponential,
+    "log-normal": np.random.Generator.lognormal,
+}
+"""What every number of a data set is drawn from, by its tails."""
 
 
 @dataclass(frozen=True)
@@ -65,9 +74,7 @@ def problem(setting: Setting, number: int, m: int | None = None) -> Problem:
     mixing = fixed.normal(size=(s.covariates, s.p + s.q))
     rng = np.random.default_rng([*seed, 1 if m is None else 2])
     m = m or s.m
-    draw: Callable[..., Array] = _student if s.tails == "heavy" else rng.normal
-    if s.tails == "heavy":
-        draw = lambda size: _student(rng, size)  # noqa: E731
+    draw = partial(LAWS[s.tails], rng)
     common = np.sqrt(s.rho) * draw(size=(m, 1))
     X = common + np.sqrt(1 - s.rho) * draw(size=(m, s.p))
     Y = X[:, : s.n_real] @ effects + draw(size=(m, s.q))
@@ -88,10 +95,6 @@ def problem(setting: Setting, number: int, m: int | None = None) -> Problem:
     return Problem(X, Y, options, parameters)
 
 
-def _student(rng: np.random.Generator, size: Any) -> Array:
-    return rng.standard_t(3, size=size)
-
-
 NULL = [
     Setting("one output", q=1),
     Setting("five outputs"),
@@ -102,6 +105,8 @@ NULL = [
     Setting("candidates correlated 0.9", rho=0.9),
     Setting("heavy tails (t3)", tails="heavy"),
     Setting("heavy tails (t3), one output", tails="heavy", q=1),
+    Setting("skewed (exponential)", tails="exponential"),
+    Setting("skewed (log-normal)", tails="log-normal"),
     Setting("few rows", m=15),
     Setting("more candidates than rows", m=40, p=300),
     Setting("unequal precision as weights", weights=True),

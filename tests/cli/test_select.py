@@ -14,12 +14,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 from day_files import NAMES, many_candidates, table
 from planted import planted, planted_labels
 from processes import COMMAND, picks, run
+from scipy.stats import norm
 
 from projse import PAPER, ProjSe
 
@@ -97,6 +99,22 @@ def test_select_options_reach_the_selection(command, seed, folder):
     done = command(*base, "-k", "5", "--exhausted", "stop")
     assert len(picks(done)) == 3
     assert done.stderr.startswith("projse: note: Selected 3 of 5")
+
+
+def test_select_says_where_tails_make_p_values_too_small(command, seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    scores = norm.ppf((np.arange(100) + 0.5) / 100)
+    frame = pd.DataFrame({name: rng.permutation(scores) for name in ("a", "b", "c", "y")})
+    frame["y"] += frame["b"]
+    path = tmp_path / "a.csv"
+    frame.to_csv(path, index=False)
+    plain = command("select", str(path), "--targets", "y", "-k", "2")
+    assert "tails" not in plain.stdout
+    frame.loc[3, "b"], frame.loc[4, "y"] = 7.0, 11.0
+    frame.to_csv(path, index=False)
+    told = " ".join(command("select", str(path), "--targets", "y", "-k", "2").stdout.split())
+    assert "P-values take tails as normal, but 'b' has a value" in told
+    assert "--permutations" in told
 
 
 def test_select_explains_classes_with_weights(command, seed, tmp_path, failure):

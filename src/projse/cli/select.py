@@ -31,7 +31,7 @@ from projse.cli.trust import (
 from projse.cli.write import STDOUT, Destinations, is_terminal, place_to_write, write_text
 from projse.estimators.projse import ProjSe
 from projse.exceptions import ProductsMissingError, ProductsMissingWarning
-from projse.moments.counts import counts_caveat
+from projse.reports.caveats import pvalue_caveats
 from projse.reports.gather import gather
 from projse.reports.page import page
 from projse.warn import many
@@ -245,8 +245,8 @@ def _print(found: Found, summary: str) -> None:
         )
     )
     print_new_rounds(console, selector)
-    caveat = counts_caveat(moments.sum_weights, moments.n_samples) if with_pvalues else ""
-    for line in [*([caveat] if caveat else []), *found.prose]:
+    caveats = pvalue_caveats(selector, moments, names) if with_pvalues else []
+    for line in [*caveats, *found.prose]:
         print_prose(console, line)
     references = references_of(moments)
     candidates = many(n_candidates(moments), "candidate")

@@ -62,9 +62,14 @@ def high_leverage(n_rows: float, center: bool) -> float:
     """
     if n_rows < MIN_ROWS:
         return float("inf")
+    return max(HIGH, normal_leverage(n_rows, CHANCE, center))
+
+
+def normal_leverage(n_rows: float, chance: float, center: bool) -> float:
+    """Return what the largest leverage of a normal column exceeds at most with this chance."""
     # A normal column's share in a direction follows Beta(1/2, (d − 1)/2), and a row is one.
     d = n_rows - int(center)
-    return max(HIGH, 1 - float(betaincinv((d - 1) / 2, 0.5, CHANCE / n_rows)))
+    return 1 - float(betaincinv((d - 1) / 2, 0.5, chance / n_rows))
 
 
 def leverage_by_extremes(
@@ -159,22 +164,32 @@ def references_on_few_rows(of: Rows | Moments, center: bool, squares: Array | No
             return True
         views = replace(of, X=of.references, Y=None, classes=None, n_covariates=0, z_variables=None)
         return bool(on_few_rows(views, np.arange(of.n_references), center=center).any())
-    if of.one_view or of.y_mean is None:
+    leverage = reference_leverages(of, center, squares)
+    if leverage is None:
         return True
-    references = slice(of.n_references)
     n = rows_that_count(of.sum_weights, of.n_samples)
+    return bool((leverage > high_leverage(n, center)).any())
+
+
+def reference_leverages(of: Moments, center: bool, squares: Array | None = None) -> Array | None:
+    """Return the largest share of one row in each reference, shape (n_references,).
+
+    None where it is not known, and in one view. Of class labels the counts of rows tell it.
+    ``squares`` are as in :func:`references_on_few_rows`.
+    """
+    if of.one_view or of.y_mean is None:
+        return None
+    references = slice(of.n_references)
     if of.classes is not None:
         shares = of.y_mean[references]
-        counts = shares * n
+        counts = shares * rows_that_count(of.sum_weights, of.n_samples)
         inside = (1 - shares) if center else np.ones_like(shares)
-        leverage = np.divide(inside, counts, out=np.zeros_like(counts), where=counts > 0)
-    elif of.y_min is None or of.y_max is None:
-        return True
-    else:
-        extremes = of.y_min[references], of.y_max[references]
-        given: Any = {"center": center, "view": "y", "squares": squares}
-        leverage = leverage_by_extremes(of, references, *extremes, **given)
-    return bool((leverage > high_leverage(n, center)).any())
+        return np.divide(inside, counts, out=np.zeros_like(counts), where=counts > 0)
+    if of.y_min is None or of.y_max is None:
+        return None
+    extremes = of.y_min[references], of.y_max[references]
+    given: Any = {"center": center, "view": "y", "squares": squares}
+    return leverage_by_extremes(of, references, *extremes, **given)
 
 
 def few_rows_by_extremes(

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.moments.counts import counts_caveat
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
+from projse.reports.caveats import pvalue_caveats
 from projse.reports.running import running_numbers
-from projse.reports.variables import dropped_variables, variable_of_column
+from projse.reports.variables import alone, dropped_variables, variable_of_column
 from projse.warn import many
 
 Array = NDArray[Any]
@@ -158,7 +158,7 @@ def _chance(selector: Any, moments: Moments | None, names: Sequence[str]) -> Che
             "explain, and more rows than the outputs have dimensions."
         )
         return Check("unknown", title, text)
-    caveat = "" if moments is None else counts_caveat(moments.sum_weights, moments.n_samples)
+    caveat = "" if moments is None else " ".join(pvalue_caveats(selector, moments, names))
     weak = pvalues > level
     if not weak.any():
         text = (
@@ -218,7 +218,7 @@ def _single_rows(selector: Any, moments: Moments | None, names: Sequence[str]) -
         text = "Not looked at again: the fit kept no extremes. Had it found any, it has warned."
         return Check("unknown", title, text)
     variable_of = variable_of_column(selector, moments)
-    single = _single(variable_of)
+    single = alone(variable_of)
     columns = np.flatnonzero(single & np.isin(variable_of, selector.selected_))
     few = few_rows_by_extremes(
         moments, columns, moments.x_min[columns], moments.x_max[columns], center=selector.center
@@ -289,7 +289,7 @@ def _copies(selector: Any, moments: Moments | None, names: Sequence[str]) -> Che
         text = "Not looked for: the fit kept no products of all candidates with each other."
         return Check("unknown", title, text)
     variable_of = variable_of_column(selector, moments)
-    copies = variable_of[copies_of_earlier(moments, _single(variable_of))]
+    copies = variable_of[copies_of_earlier(moments, alone(variable_of))]
     if not copies.size:
         return Check("fine", title, "No candidate is a copy of another.")
     text = (
@@ -297,12 +297,6 @@ def _copies(selector: Any, moments: Moments | None, names: Sequence[str]) -> Che
         "sign. Which of the copies is picked is not for the data to say."
     )
     return _concerning("look", title, text, copies, names)
-
-
-def _single(variable_of: Array) -> NDArray[np.bool_]:
-    """Tell which columns are a variable by themselves."""
-    alone: NDArray[np.bool_] = np.bincount(variable_of)[variable_of] == 1
-    return alone
 
 
 def copies_of_earlier(

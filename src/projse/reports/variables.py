@@ -23,6 +23,12 @@ def variable_of_column(selector: Any, moments: Moments) -> Array:
     return of_column if grouped is None else grouped.of_column[of_column]
 
 
+def alone(variable_of: Array) -> NDArray[np.bool_]:
+    """Tell which columns are a variable by themselves."""
+    single: NDArray[np.bool_] = np.bincount(variable_of)[variable_of] == 1
+    return single
+
+
 def dropped_variables(selector: Any, moments: Moments) -> Array:
     """Return the variables that looked like identifiers and were left out, all columns of them."""
     if moments.x_variables is None:
