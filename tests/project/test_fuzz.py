@@ -17,7 +17,7 @@ from projse.exceptions import SourceError
 
 ROOT = Path(__file__).resolve().parents[2]
 FUZZ = ROOT / "tools" / "fuzz"
-SECONDS = os.environ.get("PROJSE_FUZZ_SECONDS", "6")
+SECONDS = os.environ.get("PROJSE_FUZZ_SECONDS", "60")
 """Of the processor, for each target."""
 
 TARGETS = sorted(path.stem.removeprefix("target_") for path in FUZZ.glob("target_*.py"))
