@@ -13,9 +13,9 @@ from sklearn.model_selection import RepeatedKFold
 
 from calibration.settings import NULL, REAL, RUNS, SETTINGS, Runs, Setting, is_real, problem
 from projse import Moments, ProjSe, ProjSeCV, StabilityProjSe, permutation_test
+from projse.estimators.caveats import pvalue_caveats
 from projse.metrics import stability_interval
 from projse.metrics.held_out import held_out_r2
-from projse.reports.caveats import pvalue_caveats
 
 Figures = list[float]
 

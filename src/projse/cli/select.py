@@ -29,9 +29,9 @@ from projse.cli.trust import (
     total_of,
 )
 from projse.cli.write import STDOUT, Destinations, is_terminal, place_to_write, write_text
+from projse.estimators.caveats import pvalue_caveats
 from projse.estimators.projse import ProjSe
 from projse.exceptions import ProductsMissingError, ProductsMissingWarning
-from projse.reports.caveats import pvalue_caveats
 from projse.reports.gather import gather
 from projse.reports.page import page
 from projse.warn import many

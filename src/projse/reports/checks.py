@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.estimators.caveats import pvalue_caveats
+from projse.estimators.variable_columns import alone, variable_of_column
 from projse.moments.leverage import few_rows_by_extremes
 from projse.moments.rounding import squared_norms
 from projse.moments.sums import Moments
-from projse.reports.caveats import pvalue_caveats
 from projse.reports.running import running_numbers
-from projse.reports.variables import alone, dropped_variables, variable_of_column
+from projse.reports.variables import dropped_variables
 from projse.warn import many
 
 Array = NDArray[Any]

@@ -7,26 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.estimators.variable_columns import variable_of_column
 from projse.moments.sums import Moments
 
 Array = NDArray[Any]
 
 SHOWN = 12
 """Names of columns that are shown for a pick."""
-
-
-def variable_of_column(selector: Any, moments: Moments) -> Array:
-    """Return the variable, as ``selected_`` counts them, of each column of the moments."""
-    encoded = moments.x_variables
-    of_column = np.arange(moments.n_x) if encoded is None else encoded.of_column
-    grouped = getattr(selector, "variables_", None)
-    return of_column if grouped is None else grouped.of_column[of_column]
-
-
-def alone(variable_of: Array) -> NDArray[np.bool_]:
-    """Tell which columns are a variable by themselves."""
-    single: NDArray[np.bool_] = np.bincount(variable_of)[variable_of] == 1
-    return single
 
 
 def dropped_variables(selector: Any, moments: Moments) -> Array:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from projse.estimators.results import output_names
+from projse.estimators.variable_columns import alone, variable_of_column
 from projse.moments.counts import counts_caveat
 from projse.moments.sums import Moments
 from projse.moments.tails import long_tails
-from projse.reports.variables import alone, variable_of_column
 
 
 def pvalue_caveats(selector: Any, moments: Moments, names: Sequence[str]) -> list[str]:
@@ -35,13 +35,15 @@ def pvalue_caveats(selector: Any, moments: Moments, names: Sequence[str]) -> lis
         return []
     found = [
         counts_caveat(moments.sum_weights, moments.n_samples),
-        _tails(selector, moments, names),
+        tails_caveat(selector, moments, names),
     ]
     return [caveat for caveat in found if caveat]
 
 
-def _tails(selector: Any, moments: Moments, names: Sequence[str]) -> str:
+def tails_caveat(selector: Any, moments: Moments, names: Sequence[str]) -> str:
     """Name a pick and an output whose tails are long; of picks of several columns nothing is known.
+
+    Nothing is said where there are none. The parameters are those of :func:`pvalue_caveats`.
 
     A level or a gap that is rare is left out of its variable, though its column has a long tail.
     """
