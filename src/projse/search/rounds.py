@@ -204,12 +204,7 @@ class ReferenceSpace:
         self.is_full = self._fills_the_rows(kept.rank)
         if self.is_full:
             plain = coordinates(gram, kept.F * self.unridged[:, None], conditioned)
-            squares = squared_lengths(plain)
-            if self.alpha and kept.rank > 1:
-                # Here short directions, and their rounding, count like others, which a ridge keeps
-                # out of scores: a candidate of which more is left knows its norm better.
-                squares[conditioning.norms > kept.smallest] = 1.0
-            conditioning.fit_lengths(squares)
+            conditioning.fit_lengths(squared_lengths(plain))
             R = coordinates(gram, kept.F, conditioned)
         smallest = kept.smallest + self.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
@@ -239,13 +234,15 @@ class ReferenceSpace:
         return replace(kept, F=kept.F * units)
 
     def _fills_the_rows(self, rank: int) -> bool:
-        """Whether what is left of the references is all the space that is left.
+        """Whether what is left of the references is all the space that is left, and all are alike.
 
         Every candidate then lies in it wholly (without a ridge it scores 1), but for rounding,
-        which conditioning has made large: that must not decide between them.
+        which conditioning has made large: that must not decide between them. With a ridge, short
+        directions count less than their rounding does here, so they tell candidates apart.
         """
         conditioned = self.conditioning.rank
-        return conditioned > 0 and self.plan.room - conditioned <= rank
+        alike = not self.alpha or rank == 1
+        return alike and conditioned > 0 and self.plan.room - conditioned <= rank
 
     def condition_from_the_start(
         self, indices: Array, scores: Callable[[], Array] | None = None
