@@ -88,3 +88,17 @@ def test_a_variable_that_a_callable_does_not_see_is_never_picked(seed):
         selector.fit(X, Y)
     assert 1 not in selector.selected_
     assert len(selector.selected_) > 0
+
+
+@pytest.mark.parametrize("distance", [1e-5, 1e-7, 1e-9])
+def test_the_mean_distance_of_near_copies_is_known_to_a_bound(seed, distance):
+    """By inner products; the rows would tell it to the last digits."""
+    rng = np.random.default_rng([seed, 61])
+    X, Y = rng.normal(size=(40, 6)), rng.normal(size=(40, 3))
+    Y[:, 1] = Y[:, 0] + distance * Y[:, 1]
+    U = Y - Y.mean(axis=0)
+    U /= np.linalg.norm(U, axis=0)
+    pairs = [np.linalg.norm(U[:, i] - U[:, j]) for i, j in ((0, 1), (0, 2), (1, 2))]
+    exact = ProjSe(1, kernel="rbf", gamma=1 / (2 * np.mean(pairs) ** 2)).fit(X, Y)
+    got = ProjSe(1, kernel="rbf").fit(X, Y)
+    assert got.scores_[0] == pytest.approx(exact.scores_[0], abs=1e-7)

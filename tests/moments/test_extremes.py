@@ -171,6 +171,22 @@ def test_a_row_that_has_left_a_window_is_not_held_against_a_variable(seed, glitc
     assert_allclose(leverage(window)[4], leverage(rest.moments_)[4], rtol=1e-6)
 
 
+def test_the_sum_of_a_window_tells_a_row_that_stands_out_less_than_one_that_left(seed):
+    """A difference does not, as the guide says: moments know no second largest value."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(2000, 6)), rng.normal(size=(2000, 2))
+    Y += 3 * X[:, :2]
+    for row, size in ((7, 10_000.0), (1700, 500.0)):
+        X[row, 4] += size
+        Y[row, 1] += size
+    days = [Moments.from_arrays(X[i : i + 500], Y[i : i + 500]) for i in range(0, 2000, 500)]
+    summed, running = sum(days[1:]), sum(days) - days[0]
+    rest = ProjSe(1).fit(X[500:], Y[500:])
+    assert rest.selected_[0] != 4
+    assert_array_equal(ProjSe(1).fit_moments(summed).selected_, rest.selected_)
+    assert ProjSe(1).fit_moments(running).selected_.tolist() == [4]
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("weight", [None, 0.01])
 @pytest.mark.parametrize("mark", [-999.0, 300.0])

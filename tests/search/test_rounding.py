@@ -14,6 +14,7 @@ from paper import paper_form
 from variants import slow
 
 from projse import ProjSe
+from projse.search.significance import selection_pvalue
 
 pytestmark = arbitrary_picks  # degenerate data are what these tests are about
 
@@ -270,3 +271,58 @@ def test_candidates_at_right_angles_to_all_references_are_not_picked(seed, small
     got = fit(paper_form(5, solver="qr", exhausted="stop"), X, Y)
     assert got.reference_rank_ == n_references
     assert not got.selected_.size
+
+
+def short_directions(rng):
+    """Candidates, references, and references of the same span of which one is hardly there."""
+    X = rng.normal(size=(40, 8))
+    Y = X[:, :2] @ rng.normal(size=(2, 3)) + rng.normal(size=(40, 3))
+    hidden = Y.copy()
+    hidden[:, 1] = Y[:, 0] + 1e-8 * Y[:, 1]
+    return X, Y, hidden
+
+
+@pytest.mark.parametrize("redundancy", [0.0, 0.5, *slow(1.0)])
+def test_conditioning_keeps_directions_that_only_the_rows_have(seed, redundancy):
+    """Without a ridge on the references, mixing them changes nothing, given candidates as well."""
+    X, Y, hidden = short_directions(np.random.default_rng([seed, 51]))
+    parameters = {"alpha": 0.0, "redundancy": redundancy, "include": [5, 3]}
+    expected, got = (fit(ProjSe(6, **parameters), X, Z) for Z in (Y, hidden))
+    assert got.selected_.tolist() == expected.selected_.tolist()
+    np.testing.assert_allclose(got.scores_, expected.scores_, atol=1e-5)
+    np.testing.assert_allclose(got.pvalues_, expected.pvalues_, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"redundancy": 0.0},
+        {"include": [5, 3]},
+        *slow({"alpha": 0.01, "redundancy": 0.0, "include": [5, 3]}),
+    ],
+)
+def test_pvalues_given_picks_count_directions_that_only_the_rows_have(seed, parameters):
+    """A ridge keeps them out of scores; p-values go by all directions, of the same span."""
+    X, Y, hidden = short_directions(np.random.default_rng([seed, 52]))
+    got = fit(ProjSe(6, **{"alpha": 1.0, **parameters}), X, hidden)
+    assert got.reference_rank_ == 3
+    A, B = (M - M.mean(axis=0) for M in (X, Y))
+    for t in range(len(parameters.get("include", [])), 6):
+        S = np.linalg.qr(A[:, got.selected_[:t]])[0]
+        x, Q = A[:, got.selected_[t]], np.linalg.qr(B - S @ (S.T @ B))[0]
+        x = x - S @ (S.T @ x)
+        want = selection_pvalue(np.linalg.norm(Q.T @ x) ** 2 / (x @ x), 3, 0, 8 - t, 39 - t)
+        assert got.pvalues_[t] == pytest.approx(want, rel=1e-3, abs=1e-4)
+
+
+def test_with_a_ridge_short_references_add_no_rounding_where_they_fill_the_rows(seed):
+    """What is left of three references fills what is left of five rows."""
+    rng = np.random.default_rng([seed, 53])
+    for _ in range(10):
+        X, Y = rng.normal(size=(5, 8)), rng.normal(size=(5, 3))
+        Y[:, 1:] = Y[:, :1] + 1e-4 * Y[:, 1:]
+        by_gram, by_rows = (
+            fit(ProjSe(3, alpha=1.0, redundancy=0.0, solver=solver), X, Y)
+            for solver in ("gram", "qr")
+        )
+        np.testing.assert_allclose(by_gram.scores_[:2], by_rows.scores_[:2], atol=1e-12)

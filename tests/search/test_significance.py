@@ -5,6 +5,7 @@ The bounds fail by chance with a probability below 1e-6 a seed, all tests of thi
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -409,3 +410,16 @@ def test_picks_past_the_rank_have_pvalue_1_as_columns_and_as_variables(seed):
         for one in given:
             one.add(j, K[j] + 1e-6 * np.eye(12)[j], R[:1, j], 12)
     assert given[0].all()[4] == [given[1]._next(j) for j in range(5)][4] == 1
+
+
+@pytest.mark.parametrize("groups", [None, [0, 0, 1, 2, 3, 4, 5, 6]])
+def test_nothing_is_left_to_explain_where_the_picks_before_explain_everything(seed, groups):
+    rng = np.random.default_rng([seed, 44])
+    X = rng.normal(size=(50, 8))
+    Y = X[:, [1, 4]] @ np.array([[1.0, 2.0], [3.0, -1.0]])
+    selector = ProjSe(5, groups=groups).fit(X, Y)
+    assert selector.pvalues_[:2].max() < 1e-6
+    assert selector.pvalues_[2:].tolist() == [1.0] * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # it said that the rows are too few
+        assert len(ProjSe("auto", groups=groups).fit(X, Y).selected_) == 2

@@ -74,8 +74,10 @@ class Moments:
         they are not known: they are taken in passes that sum ``xx``, and not of class indicators;
         ``y_min`` and ``y_max`` also in others. Of a difference they are those of before: bounds;
         closer ones where rows taken out had them, and they would let one of the others stand out.
-        Fits to many rows in memory have bounds for all variables that no row stands out in: no
-        value is further from the shift than the root of its batch's sum of squares.
+        So a difference does not tell that another row, nearer to the rest, stands out as well; the
+        sum of the parts that are left does. Fits to many rows in memory have bounds for all
+        variables that no row stands out in: no value is further from the shift than the root of its
+        batch's sum of squares.
     x_bounded, y_bounded : ndarray of bool of shape (n_x,), (n_y,) or None
         Columns whose extremes are such bounds. None where there are none.
     x_variables, y_variables : Variables or None

@@ -88,12 +88,51 @@ def factor(
     if off is not None:
         known &= values > (STORED * off) ** 2 @ vectors**2
     values, vectors = values[known], vectors[:, known]
-    kept = len(values)
-    if isinstance(rank, float):
-        share = np.cumsum(values) / values.sum()
-        kept = min(kept, int(np.searchsorted(share, rank - 1e-12)) + 1)
-    elif rank is not None:
-        kept = min(kept, rank)
+    kept = _leading(values, rank)
     values = values[:kept]
     F = vectors[:, :kept].T / np.sqrt(values + alpha)[:, None]
     return Factor(np.ascontiguousarray(F), top, values)
+
+
+def in_units(
+    basis: Factor,
+    units: Array,
+    *,
+    alpha: float = 0.0,
+    rank: int | float | None = None,
+    tol: float | None = None,
+    largest: float,
+) -> Factor:
+    """Factor ``K' = D K D`` for ``D = diag(units)``, given a factor of K without a ridge.
+
+    Returns ``F D`` with ``FᵀF = (K' + αI)⁻¹``, on the directions that are kept: what products with
+    the variables behind K are to be multiplied by.
+
+    Units may differ so much that K' would lose to rounding what K has. So K' is not made: with
+    ``K = GᵀG`` on the directions of K, the singular values of ``G D`` are roots of its eigenvalues.
+
+    Parameters
+    ----------
+    basis : Factor
+    units : ndarray of shape (n,)
+    alpha, rank, tol, largest
+        As of :func:`factor`.
+    """
+    if not basis.rank:
+        return Factor(basis.F, largest, basis.values)
+    G = basis.F * basis.values[:, None] * units
+    Q, roots, _ = np.linalg.svd(G, full_matrices=False)
+    values = roots**2
+    kept = int((values > (tol or 0.0) * largest).sum())
+    kept = min(kept, _leading(values[:kept], rank)) if kept else 0
+    values = values[:kept]
+    F = (Q[:, :kept] * np.sqrt(values / (values + alpha))).T @ basis.F
+    return Factor(np.ascontiguousarray(F), largest, values)
+
+
+def _leading(values: Array, rank: int | float | None) -> int:
+    """Return how many of these eigenvalues, in falling order, ``rank`` keeps."""
+    if isinstance(rank, float):
+        share = np.cumsum(values) / values.sum()
+        return min(len(values), int(np.searchsorted(share, rank - 1e-12)) + 1)
+    return len(values) if rank is None else min(len(values), rank)

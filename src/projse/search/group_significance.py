@@ -154,10 +154,11 @@ class GivenGroups:
         share = np.einsum("ij,ij->j", vectors, unexplained @ vectors)[known] / values[known]
         d = int(known.sum())
         V = d - float(np.clip(share, 0.0, 1.0).sum())
-        if not d or n_alone >= self._room:  # a combination of the picks before it
-            return 1.0
         # A pick that lies in the references (and the picks before it) takes directions of them.
         rank = self.rank - (n_alone - n_with)
+        # A combination of the picks before it, or nothing left of the references to explain.
+        if not d or n_alone >= self._room or rank <= 0:
+            return 1.0
         return group_pvalue(V, d, rank, self.degrees - n_alone, sizes, self._room - n_alone)
 
     def _given(self, before: Array, products: Array, own: Array) -> tuple[Array, int]:

@@ -24,7 +24,7 @@ from projse.search.by_variables import VariableSearch
 from projse.search.conditioning import Conditioning
 from projse.search.coordinates import coordinates, squared_lengths
 from projse.search.deflation import CholeskyDeflation, Deflation, ProjectedDeflation
-from projse.search.factor import factor
+from projse.search.factor import Factor, factor, in_units
 from projse.search.greedy import Pick
 from projse.search.shortlist import Shortlist
 from projse.search.significance import unconvinced
@@ -191,55 +191,58 @@ class ReferenceSpace:
             return self._open()
 
     def _open(self) -> tuple[Deflation, int]:
-        conditioning, plan, gram = self.conditioning, self.plan, self.gram
-        K = conditioning.reference()
-        units = self.units
+        conditioning, gram = self.conditioning, self.gram
         amplification = conditioning.y_amplification()
-        tol, off = plan.tol, gram.y_off
-        if units is not None:
-            K = K * np.outer(units, units)
-            if tol is None and not conditioning.rank:
-                tol = 0.0  # as they are, their singular values were cut, not the squares of them
-        kept = factor(
-            K,
-            alpha=self.alpha,
-            rank=plan.rank,
-            tol=tol,
-            eps=gram.eps,
-            largest=self.largest,
-            amplification=amplification if units is None else amplification * units,
-            off=off if off is None or units is None else off * units,
-            directions=gram.directions() if K is gram.yy else None,
-        )
+        kept = self._factor(amplification)
         if self.largest is None:
             self.largest = kept.largest
         self.values = kept.values
         # Coordinates times this are those in an orthonormal basis.
         self.unridged = np.sqrt((kept.values + self.alpha) / kept.values)
         conditioned = conditioning if conditioning.rank else None
-        F = kept.F if units is None else kept.F * units
-        R = coordinates(gram, F, conditioned)
+        R = coordinates(gram, kept.F, conditioned)
         self.is_full = self._fills_the_rows(kept.rank)
         if self.is_full:
-            plain = coordinates(gram, F * self.unridged[:, None], conditioned)
+            plain = coordinates(gram, kept.F * self.unridged[:, None], conditioned)
             conditioning.fit_lengths(squared_lengths(plain))
-            R = coordinates(gram, F, conditioned)
+            R = coordinates(gram, kept.F, conditioned)
         smallest = kept.smallest + self.alpha if kept.rank else 1.0
         deflation = ProjectedDeflation(
             R,
-            noise=self._noise(F, amplification),
+            noise=self._noise(kept.F, amplification),
             relative_noise=64 * gram.eps * np.sqrt(max(kept.largest, smallest) / smallest),
         )
         return deflation, kept.rank
 
+    def _factor(self, amplification: Array) -> Factor:
+        """Factor what is left of the references; products with them are multiplied by its F."""
+        gram, plan, units = self.gram, self.plan, self.units
+        K = self.conditioning.reference()
+        parts: dict[str, Any] = {"eps": gram.eps, "amplification": amplification, "off": gram.y_off}
+        weights: dict[str, Any] = {"alpha": self.alpha, "rank": plan.rank, "tol": plan.tol}
+        if units is None:
+            parts["directions"] = gram.directions() if K is gram.yy else None
+            return factor(K, largest=self.largest, **parts, **weights)
+        if self.conditioning.rank:
+            assert self.largest is not None
+            return in_units(factor(K, largest=1.0, **parts), units, largest=self.largest, **weights)
+        # As they are, singular values were cut, not the squares of them.
+        weights["tol"] = plan.tol or 0.0
+        for name in ("amplification", "off"):
+            parts[name] = None if parts[name] is None else parts[name] * units
+        kept = factor(K * np.outer(units, units), **parts, **weights)
+        return replace(kept, F=kept.F * units)
+
     def _fills_the_rows(self, rank: int) -> bool:
-        """Whether what is left of the references is all the space that is left.
+        """Whether what is left of the references is all the space that is left, and all are alike.
 
         Every candidate then lies in it wholly (without a ridge it scores 1), but for rounding,
-        which conditioning has made large: that must not decide between them.
+        which conditioning has made large: that must not decide between them. With a ridge, short
+        directions count less than their rounding does here, so they tell candidates apart.
         """
         conditioned = self.conditioning.rank
-        return conditioned > 0 and self.plan.room - conditioned <= rank
+        alike = not self.alpha or rank == 1
+        return alike and conditioned > 0 and self.plan.room - conditioned <= rank
 
     def condition_from_the_start(
         self, indices: Array, scores: Callable[[], Array] | None = None

@@ -141,7 +141,8 @@ class GivenPicks:
     better than the best of them.
 
     A pick that is a combination of those before it, as all are once they fill the space of the
-    rows, adds nothing: its p-value is 1.
+    rows, adds nothing: its p-value is 1. So is that of any pick once those before it explain the
+    references wholly.
 
     P-values are asked for after each pick, or all at the end, which costs less.
 
@@ -222,7 +223,8 @@ class GivenPicks:
             products - coordinates[:i] @ own, square - float(own @ own), self._rounding
         )
         # Where the picks fill the space of the rows, what is left of others is rounding.
-        if left <= self._rounding or room <= 0:
+        # Where they explain the references wholly, nothing is left for others to explain.
+        if left <= self._rounding or room <= 0 or rank <= 0:
             return 1.0
         score = 1 - max(unexplained, 0.0) / left
         return selection_pvalue(score, rank, 0, self._n_candidates[i], degrees, room)
