@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse.estimators.table_options import TableOptions
@@ -140,6 +140,12 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(names)
+
+    def _transform(self, X: Any) -> Any:
+        if hasattr(X, "columns") and not hasattr(X, "iloc") and not self._get_support_mask().any():
+            super()._transform(np.empty((0, self.n_features_in_)))  # which warns of no columns
+            return _safe_indexing(X, self.support_, axis=1)
+        return super()._transform(X)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")

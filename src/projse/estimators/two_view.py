@@ -6,6 +6,7 @@ Long because it is one class with all that scikit-learn asks of an estimator, do
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -276,7 +277,8 @@ class TwoViewProjSe(
             n_y, names = moments.n_references, moments.target_names
             self._remember(moments.n_x, n_y, None if names is None else names[:n_y])
             selected = self._select(moments, x_selector, y_selector)
-            self.moments_, self._covariate_plan = moments, None
+            self.moments_ = copy(moments)  # which the caller may go on updating
+            self._covariate_plan = None
             self._store(x_selector, y_selector, selected)
         return self
 
