@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
@@ -30,6 +31,17 @@ def output_config(estimator: Any) -> str:
     """Return what ``set_output`` or ``set_config`` asks of ``transform``."""
     asked = getattr(estimator, "_sklearn_output_config", {}).get("transform")
     return str(asked or get_config()["transform_output"])
+
+
+def as_asked(columns: Any, asked: str) -> Any:
+    """Make pandas frames of other tables, where they are asked for.
+
+    scikit-learn would go by way of an array, which columns of several kinds are not.
+    """
+    if asked != "pandas" or hasattr(columns, "iloc"):
+        return columns
+    frame = nw.from_native(columns, eager_only=True, pass_through=True)
+    return frame.to_pandas() if isinstance(frame, nw.DataFrame) else columns
 
 
 class RowSelector(SelectorMixin):  # type: ignore[misc]
@@ -87,7 +99,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         if holds_more_than_numbers(X):
             check_is_fitted(self, "support_")
             validate_data(self, X, reset=False, skip_check_array=True)
-            return self._transform(X)
+            return as_asked(self._transform(X), output_config(self))
         return super().transform(X)
 
     def _check_rows(

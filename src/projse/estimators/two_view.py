@@ -28,7 +28,7 @@ from projse.estimators.correlation_curves import CorrelationCurvesMixin
 from projse.estimators.covariate_plan import CovariatePlan
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
-from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
+from projse.estimators.selector import NO_OUTPUT_OF_DASK, as_asked, output_config
 from projse.estimators.two_view_table import TwoViewTableMixin
 from projse.metrics.canonical_blocks import CanonicalBlocks
 from projse.moments.align import with_same_levels
@@ -300,7 +300,7 @@ class TwoViewProjSe(
         asked = output_config(self)
         if asked != "default" and is_dask(X, Y):
             raise ValueError(NO_OUTPUT_OF_DASK)
-        x = self._columns(X, "X")
+        x = as_asked(self._columns(X, "X"), asked)
         if Y is None:
             return x
         check_consistent_length(*(view for view in (X, Y) if not is_dask(view)))

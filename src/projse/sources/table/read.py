@@ -92,8 +92,8 @@ def factorize(column: Any) -> tuple[Array, list[Any]]:
             encoded = encoded.chunk(0) if encoded.num_chunks else None
         if encoded is None:
             return np.empty(0, dtype=np.int64), []
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return codes.astype(np.int64), encoded.dictionary.to_pylist()
+        codes = encoded.indices.cast("int64").fill_null(-1)  # Polars has codes without a sign
+        return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
     if column.implementation.is_pandas_like():
         if hasattr(native, "cat"):  # not so for dictionaries of Arrow
             return native.cat.codes.to_numpy().astype(np.int64), native.cat.categories.tolist()
