@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from projse.kernels.eigh import eigh
 from projse.kernels.rank import STORED, default_tol
+from projse.kernels.tied_directions import by_order, tied_with
 
 Array = NDArray[Any]
 
@@ -54,7 +55,8 @@ def factor(
     alpha : float
         Ridge.
     rank : int, float or None
-        Keep at most this many leading directions, or this share of the trace.
+        Keep at most this many leading directions, or this share of the trace. Of tied ones, those
+        closest to the first variables.
     tol : float or None
         Cut eigenvalues below this share of the largest one.
     eps : float
@@ -94,6 +96,11 @@ def factor(
         kept = min(kept, int(np.searchsorted(share, rank - 1e-12)) + 1)
     elif rank is not None:
         kept = min(kept, rank)
+    if 0 < kept < len(values):
+        tied = tied_with(values, kept - 1, eps)
+        if tied.stop > kept:
+            space = vectors[:, tied]
+            vectors[:, tied.start : kept] = space @ by_order(space, kept - tied.start)
     values = values[:kept]
     F = vectors[:, :kept].T / np.sqrt(values + alpha)[:, None]
     return Factor(np.ascontiguousarray(F), top, values)

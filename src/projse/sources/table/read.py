@@ -68,7 +68,7 @@ def levels(column: Any) -> tuple[Array, list[str]]:
     """
     codes, values = factorize(column)
     present = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
-    keys = [_key(value) if here else "" for value, here in zip(values, present, strict=True)]
+    keys = [level_key(value) if here else "" for value, here in zip(values, present, strict=True)]
     ordered = sorted({key for key, here in zip(keys, present, strict=True) if here})
     place = {key: k for k, key in enumerate(ordered)}
     # The last entry is for gaps, whose code -1 it is.
@@ -127,7 +127,8 @@ def _factorize_array(column: Array) -> tuple[Array, list[Any]]:
     return codes, list(places)
 
 
-def _key(value: Any) -> str:
+def level_key(value: Any) -> str:
+    """Return what a level of a category is called."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
     return str(value)
