@@ -1116,3 +1116,65 @@ def test_a_table_goes_on_by_the_plan_of_its_first_rows(seed):
     want = ProjSe(4).fit(table[features], table[PATIENT_TARGETS])
     assert selector.selected_.tolist() == want.selected_.tolist()
     np.testing.assert_allclose(selector.scores_, want.scores_, rtol=0, atol=1e-10)
+
+
+def coded(seed):
+    """Codes as categories next to dates and numbers with gaps, and an output that hangs on them."""
+    rng = np.random.default_rng(seed)
+    ward = np.append(np.arange(30), rng.integers(0, 30, 210))
+    days = pd.to_timedelta(rng.integers(0, 900, 240), "D")
+    X = pd.DataFrame({"x": rng.normal(size=240), "day": pd.Timestamp("2021-01-01") + days})
+    X["ward"] = pd.Categorical(ward)
+    X["doses"] = pd.array(rng.choice([1, 2, 3, None], 240), dtype="Int64")
+    effects = 3 * rng.normal(size=30)
+    return X, pd.DataFrame({"y": effects[ward] + X["x"] + rng.normal(size=240)})
+
+
+BESIDE = {
+    "in memory": lambda y: y,
+    "array in memory": lambda y: y.to_numpy(),
+    "array": lambda y: da.from_array(y.to_numpy(), chunks=(80, 1)),
+    "array, cut otherwise": lambda y: da.from_array(y.to_numpy(), chunks=(100, 1)),
+    "frame, cut otherwise": lambda y: dd.from_pandas(y, npartitions=2),
+}
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.RechunkWarning")
+@pytest.mark.parametrize("beside", BESIDE.values(), ids=BESIDE)
+def test_a_table_is_what_its_types_say_beside_references_of_any_kind(seed, threads, beside):
+    X, y = coded(seed)
+    lazy = dd.from_pandas(X, npartitions=3)
+    selector = ProjSe(4, missing="indicator")
+    want = clone(selector).fit(X, y)
+    assert want.selected_[0] == 2
+    same(clone(selector).fit(lazy, beside(y)), want)
+    same(clone(selector).fit(lazy, dd.from_pandas(y, npartitions=3), covariates=None), want)
+
+
+@pytest.mark.parametrize("kind", ["array", "array, cut otherwise", "in memory"])
+@pytest.mark.filterwarnings("ignore::projse.exceptions.RechunkWarning")
+def test_weights_of_a_table_may_be_an_array(seed, threads, kind):
+    X, y = coded(seed)
+    weight = np.random.default_rng(seed).integers(0, 3, len(X)).astype(float)
+    want = ProjSe(4, missing="indicator").fit(X, y, sample_weight=weight)
+    chunks = {"array": 80, "array, cut otherwise": 100}
+    given = da.from_array(weight, chunks=chunks[kind]) if kind in chunks else weight
+    lazy = dd.from_pandas(X, npartitions=3), dd.from_pandas(y, npartitions=3)
+    same(ProjSe(4, missing="indicator").fit(*lazy, sample_weight=given), want)
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.RechunkWarning")
+@pytest.mark.parametrize("parts", [None, 2, 3])
+def test_codes_that_are_categories_are_classes_and_covariates(seed, threads, parts):
+    X, _ = coded(seed)
+    ward, numbers = X["ward"], X[["x"]].assign(z=np.random.default_rng(seed).normal(size=len(X)))
+    lazy = dd.from_pandas(numbers, npartitions=3)
+    beside = ward if parts is None else dd.from_pandas(ward, npartitions=parts)
+    found = ProjSe(2).fit(lazy, beside)
+    same(found, ProjSe(2).fit(numbers, ward))
+    assert len(found.moments_.classes) == 30
+    y = X["day"].dt.day.to_numpy() + 1.0 * ward.cat.codes.to_numpy()
+    Z = ward.to_frame() if parts is None else beside.to_frame()
+    same(
+        ProjSe(2).fit(lazy, y, covariates=Z), ProjSe(2).fit(numbers, y, covariates=ward.to_frame())
+    )

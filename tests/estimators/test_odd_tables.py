@@ -261,3 +261,22 @@ def test_gaps_among_values_that_overflow_are_said_to_overflow(basis: str) -> Non
     assert np.isfinite(encoder.encode(X)[0]).all()
     with pytest.raises(ValueError, match="so large that their squares overflow"):
         ProjSe(1, missing="mean", basis=basis).fit(X, np.arange(10.0))
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["p", "q", "r"])], ids=["cat", "enum"])
+def test_categories_of_polars_are_the_strings_they_stand_for(
+    seed: int, tmp_path: Path, kind: Any
+) -> None:
+    rng = np.random.default_rng(seed)
+    letters = pl.Series("c", rng.choice(["p", "q", None], N).tolist())
+    plain = pl.DataFrame({"c": letters, "x": rng.normal(size=N), "y": rng.normal(size=N)})
+    options: dict[str, Any] = {"targets": "y"}
+    want = ProjSe(2, missing="indicator").fit_source(plain, **options)
+    frame = plain.with_columns(pl.col("c").cast(kind))
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_ipc(tmp_path / "t.arrow")
+    for given in (frame, frame.to_arrow(), tmp_path / "t.parquet", tmp_path / "t.arrow"):
+        assert_same(ProjSe(2, missing="indicator").fit_source(given, **options), want)
+    for table in (frame, frame.to_arrow()):
+        X = table.drop("y") if isinstance(table, pl.DataFrame) else table.drop_columns("y")
+        assert_same(ProjSe(2, missing="indicator").fit(X, plain["y"]), want)

@@ -461,3 +461,28 @@ def test_errors_name_the_view(seed, parameters, said):
     X, Y = rng.normal(size=(40, 5)), rng.normal(size=(40, 3))
     with pytest.raises(ValueError, match=said):
         TwoViewProjSe(**parameters).fit(X, Y)
+
+
+def test_a_fit_that_fails_leaves_the_covariates_of_the_one_before(seed):
+    X, Y = two_views(seed)
+    rng = np.random.default_rng(seed)
+    days = pd.to_timedelta(rng.integers(0, 900, len(X)), "D")
+    Z = pd.DataFrame({"day": pd.Timestamp("2021-01-01") + days})
+    views = TwoViewProjSe(3).fit(X, Y, covariates=Z)
+    before = views.canonical_correlation_path(X, Y, covariates=Z)
+    for covariates in (None, Z[::-1].assign(site="Oslo")):
+        with pytest.raises(ValueError, match="holds text"):
+            views.fit(X, np.full(len(X), "a"), covariates=covariates)
+    assert_allclose(views.canonical_correlation_path(X, Y, covariates=Z), before, rtol=0, atol=0)
+
+
+def test_moments_may_be_updated_after_the_fit(seed):
+    X, Y = two_views(seed)
+    moments = Moments.from_arrays(X[:200], Y[:200], with_xx=True)
+    views = TwoViewProjSe(3).fit_moments(moments)
+    moments.update(X[200:], Y[200:])
+    assert moments.n_samples == len(X)
+    assert views.moments_.n_samples == 200
+    assert TwoViewProjSe(3).fit_moments(views.moments_).x_scores_.tolist() == (
+        views.x_scores_.tolist()
+    )

@@ -25,6 +25,7 @@ from projse.engines.dask_collections import (
     named_covariates,
     one_block_wide,
     row_chunks,
+    to_array,
 )
 from projse.engines.dask_tasks import compute, leaves, tree
 from projse.engines.reduction import Layout, Part, Reduction
@@ -154,7 +155,7 @@ class DaskRows:
 
         if not all(is_frame(c) for c in (self.X, *others())):
             # As arrays now: Dask may join the partitions of frames that it reads.
-            self._take([c.to_dask_array() if is_frame(c) else c for c in self._given])
+            self._take([to_array(c) if is_frame(c) else c for c in self._given])
         if not all(is_dask(c) and fits(row_chunks(self.X), row_chunks(c)) for c in others()):
             self._take(cut_like_x(*self._given))
         return self

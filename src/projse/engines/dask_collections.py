@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from projse.exceptions import RechunkWarning
 from projse.sources.covariates import encode_covariates
 from projse.sources.rows import is_dask
+from projse.sources.table.read import level_key
 from projse.warn import warn_caller
 
 # By type: the attributes of a frame may be its columns.
@@ -76,6 +77,36 @@ def is_float(value: Any) -> bool:
     """Whether a collection of one column holds floats, which are never class labels by default."""
     dtype = value.dtypes.iloc[0] if _has_columns(value) else getattr(value, "dtype", None)
     return getattr(dtype, "kind", "") == "f"
+
+
+def to_array(value: Any, *, lengths: bool | None = None) -> Any:
+    """Make an array of a data frame or series, in which categories still are categories."""
+    meta = categories_as_text(value._meta)
+    if meta is not value._meta:
+        value = value.map_partitions(categories_as_text, meta=meta)
+    return value.to_dask_array(lengths=lengths)
+
+
+def categories_as_text(part: Any) -> Any:
+    """Name the levels of categories in a frame or series of pandas: an array has no such dtype.
+
+    Codes that are categories would be numbers there.
+    """
+    if not hasattr(part, "iloc"):
+        return part
+    if part.ndim == 1:
+        return _named_levels(part) if hasattr(part, "cat") else part
+    coded = [j for j in range(part.shape[1]) if hasattr(part.iloc[:, j], "cat")]
+    if not coded:
+        return part
+    part = part.copy()
+    for j in coded:
+        part.isetitem(j, _named_levels(part.iloc[:, j]))
+    return part
+
+
+def _named_levels(column: Any) -> Any:
+    return column.astype(object).map(level_key, na_action="ignore").astype(object)
 
 
 def row_chunks(value: Any) -> tuple[float, ...]:
@@ -158,8 +189,9 @@ def _with_lengths(value: Any) -> Any:
     import dask.array as da
 
     if is_frame(value):
-        return value.to_dask_array(lengths=True)
+        return to_array(value, lengths=True)
     if not is_dask(value):
+        value = categories_as_text(value)
         value = value if sp.issparse(value) else np.asarray(value)
         return da.from_array(value, chunks=value.shape, asarray=False)
     if any(np.isnan(n) for n in value.chunks[0]):
@@ -222,12 +254,14 @@ def _partition(value: Any, i: int, n: int) -> Any:
     if is_frame(value):
         return value.partitions[i].map_partitions(_first, n, meta=value._meta)
     if _is_array(value):
-        return value.blocks[i][:n]
+        # Dask slices no blocks whose lengths it does not know.
+        block = value.blocks[i]
+        return block.map_blocks(_first, n, dtype=value.dtype, meta=value._meta)
     return value
 
 
 def _first(part: Any, n: int) -> Any:
-    return part.iloc[:n]
+    return part.iloc[:n] if hasattr(part, "iloc") else part[:n]
 
 
 def _joined(parts: Sequence[Any]) -> Any:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import _num_samples, validate_data
 
 from projse.engines.dask import DaskRows
 from projse.estimators.projse import ProjSe
+from projse.estimators.selector import as_asked, output_config
 from projse.estimators.table_rows import complete_rows, refuse_nothing
 from projse.moments.in_memory import moments_of
 from projse.moments.partitions import moments_elsewhere
@@ -149,7 +150,7 @@ class SecondView(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def transform(self, Y: Any) -> Any:
         """Keep the selected columns of Y."""
-        return self.views._columns(Y, "Y")
+        return as_asked(self.views._columns(Y, "Y"), output_config(self))
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Return their names; ``input_features`` is what scikit-learn passes."""

@@ -20,6 +20,7 @@ from projse.estimators.projse import ProjSe
 from projse.estimators.results import OfSelectorMixin
 from projse.estimators.selector import RowSelector
 from projse.estimators.table_rows import complete_rows
+from projse.estimators.tags import TagsOfSelectorMixin
 from projse.estimators.tuning_grid import tuning_grid
 from projse.exceptions import NothingPredictsWarning
 from projse.kernels.combined_references import combined_references
@@ -39,7 +40,12 @@ FOLD_BYTES = 1 << 30
 """Beyond this, products of the candidates for all folds are not kept; folds then hold rows."""
 
 
-class ProjSeCV(OfSelectorMixin, RowSelector, BaseEstimator):  # type: ignore[misc]
+class ProjSeCV(
+    TagsOfSelectorMixin,
+    OfSelectorMixin,
+    RowSelector,
+    BaseEstimator,  # type: ignore[misc]
+):
     """Choose the number of variables, and parameters of the selection, by cross-validation.
 
     The rows are summed once, fold by fold; what is left when a fold is held out is a sum of the

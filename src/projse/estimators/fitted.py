@@ -10,7 +10,7 @@ import numpy as np
 
 from projse.sources.rows import Rows
 
-PRIVATE = ("_own_labels_told", "_picked", "_settled")
+PRIVATE = ("_covariate_plan", "_own_labels_told", "_picked", "_settled")
 """Fitted attributes that are nobody's business."""
 
 

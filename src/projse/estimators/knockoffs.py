@@ -10,7 +10,6 @@ from os import PathLike
 from typing import Any, Self
 
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import Tags
 from sklearn.utils.validation import validate_data
 
 from projse.engines.dask import DaskRows
@@ -22,6 +21,7 @@ from projse.estimators.given_moments import load_given
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
 from projse.estimators.table_rows import TableRows
+from projse.estimators.tags import TagsOfSelectorMixin
 from projse.moments.partitions import encoding_elsewhere, moments_elsewhere
 from projse.moments.stream import moments_from
 from projse.moments.sums import Moments
@@ -33,7 +33,12 @@ from projse.sources.rows import is_dask
 from projse.sources.table.frame import refuse_repeated_names
 
 
-class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type: ignore[misc]
+class KnockoffProjSe(
+    TagsOfSelectorMixin,
+    DiscoveryTableMixin,
+    DiscoveryFit,
+    BaseEstimator,  # type: ignore[misc]
+):
     """Find the variables that matter, given all others, at a bounded rate of false discoveries.
 
     Every candidate gets twins (knockoffs) with the same correlations to all others and no say in
@@ -301,15 +306,6 @@ class KnockoffProjSe(DiscoveryTableMixin, DiscoveryFit, BaseEstimator):  # type:
             moments = settle_targets(moments, selector.target_type, getattr(rows, "Y", None))
         weighted = getattr(rows, "weight", None) is not None
         return self._fit_sums([moments], selector, weighted=weighted)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        selector = ProjSe() if self.selector is None else self.selector
-        if isinstance(selector, ProjSe):
-            own, theirs = tags.input_tags, selector.__sklearn_tags__().input_tags
-            own.allow_nan, own.sparse = theirs.allow_nan, theirs.sparse
-            own.categorical, own.string = theirs.categorical, theirs.string
-        return tags
 
     def _checked(self) -> ProjSe:
         """Return the selector; refuse parameters that make no sense."""

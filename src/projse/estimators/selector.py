@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, _safe_indexing
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from projse.estimators.table_options import TableOptions
@@ -30,6 +31,17 @@ def output_config(estimator: Any) -> str:
     """Return what ``set_output`` or ``set_config`` asks of ``transform``."""
     asked = getattr(estimator, "_sklearn_output_config", {}).get("transform")
     return str(asked or get_config()["transform_output"])
+
+
+def as_asked(columns: Any, asked: str) -> Any:
+    """Make pandas frames of other tables, where they are asked for.
+
+    scikit-learn would go by way of an array, which columns of several kinds are not.
+    """
+    if asked != "pandas" or hasattr(columns, "iloc"):
+        return columns
+    frame = nw.from_native(columns, eager_only=True, pass_through=True)
+    return frame.to_pandas() if isinstance(frame, nw.DataFrame) else columns
 
 
 class RowSelector(SelectorMixin):  # type: ignore[misc]
@@ -87,7 +99,7 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
         if holds_more_than_numbers(X):
             check_is_fitted(self, "support_")
             validate_data(self, X, reset=False, skip_check_array=True)
-            return self._transform(X)
+            return as_asked(self._transform(X), output_config(self))
         return super().transform(X)
 
     def _check_rows(
@@ -140,6 +152,12 @@ class RowSelector(SelectorMixin):  # type: ignore[misc]
     def _feature_names(self) -> tuple[str, ...] | None:
         names = getattr(self, "feature_names_in_", None)
         return None if names is None else tuple(names)
+
+    def _transform(self, X: Any) -> Any:
+        if hasattr(X, "columns") and not hasattr(X, "iloc") and not self._get_support_mask().any():
+            super()._transform(np.empty((0, self.n_features_in_)))  # which warns of no columns
+            return _safe_indexing(X, self.support_, axis=1)
+        return super()._transform(X)
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         check_is_fitted(self, "support_")

@@ -22,6 +22,7 @@ from projse.estimators.given_moments import load_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
+from projse.estimators.tags import TagsOfSelectorMixin
 from projse.exceptions import (
     NothingSelectedWarning,
     ProductsMissingWarning,
@@ -54,7 +55,12 @@ STACK_BYTES = 1 << 29
 """Moments of the blocks of ``blocks="auto"`` take at most about this much."""
 
 
-class StabilityProjSe(FrequenciesMixin, RowSelector, BaseEstimator):  # type: ignore[misc]
+class StabilityProjSe(
+    TagsOfSelectorMixin,
+    FrequenciesMixin,
+    RowSelector,
+    BaseEstimator,  # type: ignore[misc]
+):
     """Select on many resamples of the rows, and see which variables come back.
 
     Moments add up: the rows are summed once, in blocks, a resample is a sum of blocks, and a

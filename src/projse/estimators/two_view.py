@@ -6,6 +6,7 @@ Long because it is one class with all that scikit-learn asks of an estimator, do
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from typing import Any, Self
 
 import numpy as np
@@ -27,7 +28,7 @@ from projse.estimators.correlation_curves import CorrelationCurvesMixin
 from projse.estimators.covariate_plan import CovariatePlan
 from projse.estimators.fitted import all_or_nothing, remember_columns
 from projse.estimators.projse import ProjSe
-from projse.estimators.selector import NO_OUTPUT_OF_DASK, output_config
+from projse.estimators.selector import NO_OUTPUT_OF_DASK, as_asked, output_config
 from projse.estimators.two_view_table import TwoViewTableMixin
 from projse.metrics.canonical_blocks import CanonicalBlocks
 from projse.moments.align import with_same_levels
@@ -276,7 +277,8 @@ class TwoViewProjSe(
             n_y, names = moments.n_references, moments.target_names
             self._remember(moments.n_x, n_y, None if names is None else names[:n_y])
             selected = self._select(moments, x_selector, y_selector)
-            self.moments_, self._covariate_plan = moments, None
+            self.moments_ = copy(moments)  # which the caller may go on updating
+            self._covariate_plan = None
             self._store(x_selector, y_selector, selected)
         return self
 
@@ -298,7 +300,7 @@ class TwoViewProjSe(
         asked = output_config(self)
         if asked != "default" and is_dask(X, Y):
             raise ValueError(NO_OUTPUT_OF_DASK)
-        x = self._columns(X, "X")
+        x = as_asked(self._columns(X, "X"), asked)
         if Y is None:
             return x
         check_consistent_length(*(view for view in (X, Y) if not is_dask(view)))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.rank import STORED, default_tol, singular_cut
+from projse.kernels.tied_directions import by_order, tied_with
 from projse.moments.sums import Moments
 from projse.sources.rows import (
     Rows,
@@ -92,13 +93,23 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array, Arr
     known = values > np.linalg.norm(STORED * V * known_to, axis=1)
     if q:
         known &= values > singular_cut(m, q, stored) * values[0]
-    U = U[:, known]
+    U, values, V = U[:, known], values[known], V[known]
+    images = V * values[:, None]
+    start = 0
+    while start < len(values):
+        tied = tied_with(values, start, float(np.finfo(np.float64).eps))
+        block = slice(start, tied.stop)
+        if tied.stop > start + 1:
+            rotation = by_order(V[block].T, tied.stop - start)
+            U[:, block] = U[:, block] @ rotation
+            images[block] = rotation.T @ images[block]
+        start = tied.stop
     if root is not None:
         U = U / root
     basis_rows = replace(rows, Y=np.ascontiguousarray(U), target_names=None, classes=None)
-    loadings = np.zeros((len(live), int(known.sum())))
-    loadings[live] = (V[known] * values[known][:, None]).T
-    return basis_rows, values[known], loadings
+    loadings = np.zeros((len(live), len(values)))
+    loadings[live] = images.T
+    return basis_rows, values, loadings
 
 
 def orthonormal(A: Array) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from projse.kernels.eigh import eigh
 from projse.kernels.rank import STORED, default_tol
+from projse.kernels.tied_directions import by_order, tied_with
 
 Array = NDArray[Any]
 
@@ -54,7 +55,8 @@ def factor(
     alpha : float
         Ridge.
     rank : int, float or None
-        Keep at most this many leading directions, or this share of the trace.
+        Keep at most this many leading directions, or this share of the trace. Of tied ones, those
+        closest to the first variables.
     tol : float or None
         Cut eigenvalues below this share of the largest one.
     eps : float
@@ -89,6 +91,10 @@ def factor(
         known &= values > (STORED * off) ** 2 @ vectors**2
     values, vectors = values[known], vectors[:, known]
     kept = _leading(values, rank)
+    tied = _cut_through(values, kept, eps)
+    if tied is not None:
+        space = vectors[:, tied]
+        vectors[:, tied.start : kept] = space @ by_order(space, kept - tied.start)
     values = values[:kept]
     F = vectors[:, :kept].T / np.sqrt(values + alpha)[:, None]
     return Factor(np.ascontiguousarray(F), top, values)
@@ -121,13 +127,26 @@ def in_units(
     if not basis.rank:
         return Factor(basis.F, largest, basis.values)
     G = basis.F * basis.values[:, None] * units
-    Q, roots, _ = np.linalg.svd(G, full_matrices=False)
+    Q, roots, V = np.linalg.svd(G, full_matrices=False)
     values = roots**2
-    kept = int((values > (tol or 0.0) * largest).sum())
-    kept = min(kept, _leading(values[:kept], rank)) if kept else 0
+    known = int((values > (tol or 0.0) * largest).sum())
+    values = values[:known]
+    kept = _leading(values, rank)
+    tied = _cut_through(values, kept, float(np.finfo(np.float64).eps))
+    if tied is not None:
+        rotation = by_order(V[tied].T, kept - tied.start)
+        Q[:, tied.start : kept] = Q[:, tied] @ rotation
     values = values[:kept]
     F = (Q[:, :kept] * np.sqrt(values / (values + alpha))).T @ basis.F
     return Factor(np.ascontiguousarray(F), largest, values)
+
+
+def _cut_through(values: Array, kept: int, eps: float) -> slice | None:
+    """Return the tied directions of which some are kept and some are not; None: there are none."""
+    if not 0 < kept < len(values):
+        return None
+    tied = tied_with(values, kept - 1, eps)
+    return tied if tied.stop > kept else None
 
 
 def _leading(values: Array, rank: int | float | None) -> int:

@@ -249,7 +249,8 @@ def no_rows(schema: Any) -> Any:
     """Return a batch without rows, which keeps no others in memory."""
     import pyarrow as pa
 
-    return pa.RecordBatch.from_arrays([pa.array([], f.type) for f in schema], schema=schema)
+    # Of the categories of polars, pa.array([], …) makes none.
+    return pa.RecordBatch.from_arrays([pa.nulls(0, f.type) for f in schema], schema=schema)
 
 
 def _one_ahead(batches: Iterator[Any]) -> Iterator[Any]:

@@ -68,7 +68,7 @@ def levels(column: Any) -> tuple[Array, list[str]]:
     """
     codes, values = factorize(column)
     present = np.bincount(codes[codes >= 0], minlength=len(values)) > 0
-    keys = [_key(value) if here else "" for value, here in zip(values, present, strict=True)]
+    keys = [level_key(value) if here else "" for value, here in zip(values, present, strict=True)]
     ordered = sorted({key for key, here in zip(keys, present, strict=True) if here})
     place = {key: k for k, key in enumerate(ordered)}
     # The last entry is for gaps, whose code -1 it is.
@@ -92,8 +92,8 @@ def factorize(column: Any) -> tuple[Array, list[Any]]:
             encoded = encoded.chunk(0) if encoded.num_chunks else None
         if encoded is None:
             return np.empty(0, dtype=np.int64), []
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-        return codes.astype(np.int64), encoded.dictionary.to_pylist()
+        codes = encoded.indices.cast("int64").fill_null(-1)  # Polars has codes without a sign
+        return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
     if column.implementation.is_pandas_like():
         if hasattr(native, "cat"):  # not so for dictionaries of Arrow
             return native.cat.codes.to_numpy().astype(np.int64), native.cat.categories.tolist()
@@ -127,7 +127,8 @@ def _factorize_array(column: Array) -> tuple[Array, list[Any]]:
     return codes, list(places)
 
 
-def _key(value: Any) -> str:
+def level_key(value: Any) -> str:
+    """Return what a level of a category is called."""
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
     return str(value)
