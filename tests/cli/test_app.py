@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -231,3 +232,29 @@ def test_help_and_version_wait_for_nothing_that_computes(arguments: tuple[str, .
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "[]|True"
     assert len(done.stdout.splitlines()) > 1, "it said nothing"
+
+
+def test_no_command_waits_for_a_pipe(command, tmp_path):
+    os.mkfifo(tmp_path / "t.csv")
+    for place in (tmp_path, tmp_path / "t.csv"):
+        done = command("select", place, "-t", "y")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "t.csv is a pipe or a device" in done.stderr
+
+
+@pytest.mark.parametrize("names", ["", " ", ",", ", ,"])
+def test_targets_that_name_nothing_are_not_one_view(command, tmp_path, names):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,2,3\n2,1,5\n3,5,2\n")
+    done = command("select", path, "-t", names)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "targets is empty" in done.stderr
+    assert "--one-view" in done.stderr
+
+
+def test_an_empty_name_to_write_to_is_refused(command, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,y\n1,2,3\n2,1,5\n3,5,2\n")
+    done = command("select", path, "-t", "y", "--json", "")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "has an empty name" in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import codecs
+import gzip
 import re
 import shlex
 from pathlib import Path
@@ -9,12 +11,14 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+from processes import run_python
 
 from projse import ProjSe, moments_from
 from projse.cli.values import split
 from projse.exceptions import SourceError, StateError
-from projse.sources import csv, open_source
+from projse.sources import csv, files, open_source
 
 N_ROWS = 400
 
@@ -297,3 +301,83 @@ def test_what_pandas_shows_for_a_gap_is_one(seed: int, tmp_path: Path) -> None:
     frame = with_value(with_value(frame, "a", "<NA>", 7), "day", "NaT", 9)
     path = written(frame, tmp_path / "t.csv")
     assert moments_from(path, targets="y", missing="drop").n_samples == N_ROWS - 2
+
+
+def test_a_process_ends_while_a_file_is_read_ahead(tmp_path: Path) -> None:
+    """Arrow's threads may not need Python once it shuts down: a slow file of its own shows it."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,2\n" * 200_000)
+    done = run_python(
+        "import io, sys, time\n"
+        "from projse.sources import csv, open_source\n"
+        "class Slow(io.FileIO):\n"
+        "    def read(self, size=-1):\n"
+        "        time.sleep(0.5)\n"
+        "        return super().read(size)\n"
+        "csv.open = Slow  # where the module opens files by Python\n"
+        "csv.BLOCK_BYTES = 1 << 10\n"
+        f"part, = open_source({str(path)!r})\n"
+        "assert len(part.fields()) == 2\n"
+        "sys.exit(7)\n"
+    )
+    assert done == (7, "", "")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("header", ["a,y", "sep=;\na;y", '"a",y', "\ufeffa,y"])
+def test_a_header_without_an_end_of_line_has_no_rows(
+    tmp_path: Path, header: str, packed: bool
+) -> None:
+    end = ".csv.gz" if packed else ".csv"
+    pack = gzip.compress if packed else bytes
+    (tmp_path / f"1{end}").write_bytes(pack(header.encode()))
+    with pytest.raises(SourceError, match="there are no rows"):
+        moments_from(tmp_path, targets="y")
+    for name in "02":  # an empty day among others, first and last but one
+        (tmp_path / f"{name}{end}").write_bytes(pack(b"a,y\n1,2\n3,4\n"))
+    assert moments_from(tmp_path, targets="y").n_samples == 4
+
+
+def test_the_rows_of_all_members_of_an_archive_count(tmp_path: Path) -> None:
+    members = [b"a,y", b"\n1,2\n", b"3,4\n", b"5,7"]
+    (tmp_path / "t.csv.gz").write_bytes(b"".join(map(gzip.compress, members)))
+    assert moments_from(tmp_path, targets="y").n_samples == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("t.csv", b"", "is empty: not even a header. Write it again"),
+        ("t.csv", b"\n \r\n\n", "is empty: not even a header"),
+        ("t.csv", codecs.BOM_UTF8, "is empty: not even a header"),
+        ("t.csv.gz", gzip.compress(b""), "is empty: not even a header"),
+        ("t.csv", b"PAR1....PAR1", "no CSV file but parquet; .*--format parquet"),
+        ("t.csv", b"PK\x03\x04\x14\0", "zip archive, such as an Excel workbook"),
+        ("t.xlsx", b"PK\x03\x04\x14\0", "zip archive, such as an Excel workbook"),
+        ("t.npz", b"PK\x03\x04\x14\0", "zip archive, such as .*npz"),
+        ("t.csv", gzip.compress(b"a,y\n1,2\n"), "is compressed; let its name end in .csv.gz"),
+        ("t.csv", "a,y\n1,2\n".encode("utf-16-le"), "zero bytes, as UTF-16 does"),
+        ("t.csv.gz", b"a,y\n1,2\n", "or not be compressed as its name says"),
+        ("t.csv.gz", gzip.compress(b"a,y\n1,2\n")[:-4], "may be cut short"),
+    ],
+)
+def test_what_is_no_text_of_a_table_is_told_apart(
+    tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(SourceError, match=said) as caught:
+        moments_from(path, targets="y")
+    assert str(path) in str(caught.value)
+    assert "Repair the line" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("end", "codec"), csv.CODECS.items())
+def test_a_file_may_be_packed_in_every_way_that_is_told(
+    tmp_path: Path, end: str, codec: str
+) -> None:
+    path = tmp_path / f"t.csv{end}"
+    with pa.CompressedOutputStream(str(path), codec) as file:
+        file.write(b"a,y\n1,2\n3,5\n")
+    assert moments_from(path, targets="y").n_samples == 2
+    assert set(csv.CODECS) == set(files.COMPRESSED)

@@ -153,6 +153,8 @@ def load_disjoint(paths: list[str]) -> list[Moments]:
 
 
 def _is_moments(path: str) -> bool:
+    if not Path(path).is_file():  # opening a pipe would wait for its other end
+        return False
     try:
         with open(path, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC

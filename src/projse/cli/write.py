@@ -51,6 +51,8 @@ def place_to_write(
     regular : bool, default=False
         Refuse devices and pipes: for results that are renamed into place.
     """
+    if not os.fspath(path):
+        raise ValueError("The file to write has an empty name; name one, or - where that is told.")
     who = identity(path)
     for name in inputs:
         if identity(name) == who:

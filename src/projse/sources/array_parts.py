@@ -96,7 +96,9 @@ def memory_map(path: Any, label: str) -> Array:
     try:
         opened: Array = np.load(path, mmap_mode="r", allow_pickle=False)
     except Exception as error:  # headers are Python's text to numpy: its parser raises anything
-        said = (str(error).splitlines() or [type(error).__name__])[0]
+        said = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        if "pickle" in said or "Python objects" in said:  # NumPy would tell how to run them
+            said = "it holds no array of numbers"
         raise SourceError(
             f"{label} cannot be read: {said}. It may be cut short or no .npy file: restore it or "
             "remove it."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import csv as csv_text
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -24,7 +25,11 @@ BLOCK_BYTES = 1 << 24
 HEAD_BYTES = 1 << 16
 """Bytes at the beginning of a file that tell what separates columns and fractions."""
 
+CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
+
 NOT_UTF8 = "strings that are not UTF-8: iconv -f latin1 -t utf8 makes them so"
+
+CUT_SHORT = "It may be cut short or not be compressed as its name says: restore it or remove it."
 
 FRACTION = r"[+-]?\d+%s\d+(e[+-]?\d+)?"
 THOUSANDS = re.compile(r"[+-]?\d{1,3}(,\d{3})+")
@@ -85,9 +90,17 @@ class CsvPart(FilePart):
 
     @cached_property
     def _head(self) -> bytes:
-        with open(self.file.path, "rb") as file:
-            head: bytes = self._source(file).read(HEAD_BYTES)
+        with self._named_errors():
+            head: bytes = self._unpacked(self._opened()).read(HEAD_BYTES)
         return head
+
+    @property
+    def _is_bare_header(self) -> bool:
+        """Whether there is a header only, which ends without an end of line."""
+        if len(self._head) == HEAD_BYTES or self._head.endswith((b"\n", b"\r")):
+            return False
+        lines = self._head.decode("utf-8", errors="replace").splitlines(keepends=True)
+        return len(_records(lines[self._dialect.n_skipped :], self._dialect.delimiter)) == 1
 
     def _fields(self) -> list[Field]:
         """Say of strings that are not UTF-8 what they are: bytes, to Arrow."""
@@ -97,30 +110,41 @@ class CsvPart(FilePart):
             replace(field, type=NOT_UTF8) if field.type == "binary" else field for field in fields
         ]
 
-    def _source(self, file: Any) -> Any:
+    def _text(self, file: Any) -> Any:
+        """Return the text of the file; a bare header gets its end of line, or Arrow sees none."""
+        if self._is_bare_header:
+            return import_arrow().BufferReader(self._head + b"\n")
+        return self._unpacked(file)
+
+    def _unpacked(self, file: Any) -> Any:
         """Unpack a file that is compressed."""
         if not self.file.path.lower().endswith(_files.COMPRESSED):
             return file
         pa = import_arrow()
-        return pa.CompressedInputStream(file, pa.Codec.detect(self.file.path.lower()).name)
+        return pa.CompressedInputStream(file, CODECS[os.path.splitext(self.file.path.lower())[1]])
 
     def _read_schema(self) -> Any:
         import_arrow()
         import pyarrow.csv as csv
 
-        if self.size == 0:
-            raise SourceError(f"{self.label} is empty: not even a header. {self.remedy}")
+        if not self._head.strip(codecs.BOM_UTF8 + b" \t\r\n"):
+            raise SourceError(
+                f"{self.label} is empty: not even a header. Write it again, or leave it out."
+            )
+        _files.refuse_other_format(self.label, self._head, "CSV")
         if self._head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise SourceError(
                 f"{self.label} is UTF-16 (Excel's Unicode text). Store it as UTF-8 "
                 "(iconv -f utf-16 -t utf-8)."
             )
-        with (
-            open(self.file.path, "rb") as file,
-            csv.open_csv(
-                self._source(file), convert_options=self._conversion(), **self._options()
-            ) as reader,
-        ):
+        if b"\0" in self._head.splitlines()[0]:
+            raise SourceError(
+                f"{self.label} is no UTF-8 text: its header holds zero bytes, as UTF-16 does. "
+                "Store it as UTF-8 (iconv -f utf-16le -t utf-8)."
+            )
+        convert = self._conversion()
+        file = self._text(self._opened())
+        with csv.open_csv(file, convert_options=convert, **self._options()) as reader:
             return reader.schema
 
     def _read(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]:
@@ -146,15 +170,11 @@ class CsvPart(FilePart):
         convert = self._conversion(
             include_columns=names, column_types=types, strings_can_be_null=True
         )
-        file: Any = open(self.file.path, "rb")  # noqa: SIM115  # closed when the batches end
-        try:
-            reader = csv.open_csv(self._source(file), convert_options=convert, **self._options())
-        except BaseException:
-            file.close()
-            raise
+        file = self._opened()
+        reader = csv.open_csv(self._text(file), convert_options=convert, **self._options())
 
         def batches() -> Iterator[Any]:
-            with file, reader:
+            with reader:
                 for batch in reader:
                     self.done = min(file.tell() / max(self.size, 1), 1.0)
                     yield batch
@@ -175,7 +195,10 @@ class CsvPart(FilePart):
         if (line := RaggedLine.of(error)) is not None:
             same = RaggedLine.of(self._counting_rows())
             return f"{self.label}: {line.told(self._behind(None if same is None else same.row))}"
-        return super()._said(error)
+        said = super()._said(error)
+        if self.file.path.lower().endswith(_files.COMPRESSED):  # no line can be repaired in it
+            said = said.removesuffix(self.remedy) + CUT_SHORT
+        return said
 
     def _behind(self, row: int | None) -> int | None:
         """Count rows from the header on."""
@@ -190,10 +213,8 @@ class CsvPart(FilePart):
         options = self._options()
         options["read_options"].use_threads = False
         try:
-            with (
-                open(self.file.path, "rb") as file,
-                csv.open_csv(self._source(file), convert_options=convert, **options) as reader,
-            ):
+            file = self._text(self._opened())
+            with csv.open_csv(file, convert_options=convert, **options) as reader:
                 for _ in reader:
                     pass
         except (pa.ArrowException, OSError) as error:

@@ -42,7 +42,12 @@ class FilePart(ArrowPart):
     def _read(self, names: list[str], reading: Reading) -> tuple[Any, Iterator[Any]]: ...
 
     def _opened(self) -> Any:
-        """Open the file for Arrow, whatever bytes its name has."""
+        """Open the file for Arrow, whatever bytes its name has.
+
+        Arrow reads ahead in threads of its own, which outlive a run that fails by a moment: a file
+        of Python's in their hands then ends the process while Python shuts down. Nor is the file
+        closed while they may still read: it is, once nobody holds it.
+        """
         return import_arrow().OSFile(os.fsencode(self.file.path))
 
     def _fields(self) -> list[Field]:

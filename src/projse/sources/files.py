@@ -29,6 +29,12 @@ SUFFIXES = {
 MAGIC = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\x93NUMPY": "npy"}
 FORMATS = ("parquet", "arrow", "csv", "npy")
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".br")
+OTHER_FORMATS = {
+    b"PK\x03\x04": "a zip archive, such as an Excel workbook or .npz; store the table as CSV, "
+    "Parquet or .npy",
+    b"\xd0\xcf\x11\xe0": "an Excel workbook; store the table as CSV",
+    b"\x1f\x8b": "compressed; let its name end in .csv.gz, if there is a CSV file in it",
+}
 NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
@@ -66,6 +72,8 @@ def find_files(where: Any, file_format: str | None = None) -> list[File]:
         for item in where
         for path, root in _expand(os.fspath(item), file_format)
     )
+    for path in found:
+        _refuse_irregular(path)
     names = {name for values in found.values() for name in values}
     whole = {
         name
@@ -82,6 +90,17 @@ def find_files(where: Any, file_format: str | None = None) -> list[File]:
         )
         for path in sorted(found)
     ]
+
+
+def _refuse_irregular(path: str) -> None:
+    """Refuse what is no file, such as a pipe, that opening would wait for."""
+    if os.path.islink(path) and not os.path.exists(path):
+        raise SourceError(f"{path} is a link to a file that is not there; restore or remove it.")
+    if os.path.exists(path) and not os.path.isfile(path):
+        raise SourceError(
+            f"{path} is a pipe or a device, and rows may be read more than once; store them in a "
+            "file."
+        )
 
 
 def would_find(where: Iterable[Any], path: str | os.PathLike[str], file_format: str | None) -> bool:
@@ -193,7 +212,10 @@ def _expand(item: str, file_format: str | None) -> Iterable[tuple[str, str]]:
         if not files:
             raise SourceError(f"No file matches {item}.")
         return files
-    raise SourceError(f"There is no file or folder {item}.")
+    _refuse_irregular(item)
+    if item == "-":
+        raise SourceError("Standard input is not read; store the rows in a file, and name it.")
+    raise SourceError(f"There is no file or folder {item or repr(item)}.")
 
 
 def _matches(pattern: str) -> list[str]:
@@ -283,10 +305,24 @@ def _format_of(path: str) -> str:
     for magic, name in MAGIC.items():
         if head.startswith(magic):
             return name
+    refuse_other_format(path, head)
     raise SourceError(
         f"{path}: what kind of file is this? Pass its format: {', '.join(FORMATS)} "
         "(--format on the command line)."
     )
+
+
+def refuse_other_format(path: str, head: bytes, own: str | None = None) -> None:
+    """Refuse a file whose first bytes tell that it is of another format than its own."""
+    for magic, name in MAGIC.items():
+        if own is not None and head.startswith(magic):
+            raise SourceError(
+                f"{path} is no {own} file but {name}; rename it, or pass its format "
+                f"(--format {name} on the command line)."
+            )
+    for magic, what in OTHER_FORMATS.items():
+        if head.startswith(magic):
+            raise SourceError(f"{path} is {what}.")
 
 
 def _partition(relative: str) -> dict[str, str]:

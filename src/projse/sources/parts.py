@@ -7,6 +7,7 @@ that asks for them; what reads a file may have threads of its own.
 from __future__ import annotations
 
 import math
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -242,6 +243,8 @@ class ArrowPart(Part):
     def _said(self, error: Exception) -> str:
         """Say what is wrong, and what to do about it."""
         reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        if isinstance(error, OSError) and error.errno:  # Arrow says where it failed, in many words
+            reason = os.strerror(error.errno)
         return f"{self.label} cannot be read: {reason}. {self.remedy}"
 
 

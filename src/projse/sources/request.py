@@ -64,6 +64,11 @@ class Request:
                 "targets and class_target do not go together: pass numbers as targets, or one "
                 "column of labels as class_target."
             )
+        if targets is not None and not _patterns("targets", targets):
+            raise ValueError(
+                "targets is empty; name columns to explain, or leave it out for one view "
+                "(--one-view on the command line)."
+            )
         if features is not None and not _patterns("features", features):
             raise ValueError("features is empty; leave it out to use all columns but the targets.")
         return cls(
