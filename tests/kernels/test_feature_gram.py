@@ -13,8 +13,9 @@ from projse import Moments, ProjSe
 from projse.kernels import linear_gram
 from projse.kernels.elementwise_gram import ElementwiseGram
 from projse.kernels.kept_rows import KeptRows
-from projse.kernels.routes import KernelSpec, from_moments
+from projse.kernels.routes import KernelSpec, from_moments, from_rows
 from projse.kernels.subspaces import WhitenedGram
+from projse.sources.rows import make_rows
 from projse.sources.variables import Column, Variables
 
 SPECS = {
@@ -82,6 +83,25 @@ def test_the_norm_of_a_variable_is_1_to_the_last_bit(seed, kind):
     assert_array_equal(np.diag(gram.yy), 1.0)
     live = np.flatnonzero(gram.alive)
     assert_array_equal(np.diag(gram.x_rows(live, live)), 1.0)
+
+
+@pytest.mark.parametrize("kind", [*SPECS, "callable"])
+def test_a_candidate_that_is_constant_has_no_products(seed, kind):
+    X, Y = drawn(seed)
+    gram = gram_of(X, Y, **SPECS.get(kind, {}))
+    if kind == "callable":
+        gram = from_rows(make_rows(X, Y), KernelSpec(kernel=callable_kernel)).gram
+    live = np.delete(np.arange(9), 5)
+    assert gram.alive.tolist() == [j != 5 for j in range(9)]
+    for columns in (None, np.array([3, 5])):
+        rows = gram.x_rows(np.array([2, 7]), columns)
+        assert not rows[:, 5 if columns is None else 1].any()
+        assert rows[:, 3 if columns is None else 0].all()
+    assert not gram.block(slice(None))[:, 5].any()
+    assert gram.block(live).all()
+    products = gram.left(np.ones(gram.n_y))
+    assert products[5] == 0
+    assert products[live].all()
 
 
 @pytest.mark.parametrize("form", [{}, {"alpha": 0.0, "redundancy": 0.0, "round_size": None}])
