@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from agreement import Agreement
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.spatial.distance import cdist, pdist
 
 import projse.search.coordinates
 from projse import Moments, ProjSe
 from projse.kernels import linear_gram
 from projse.kernels.elementwise_gram import ElementwiseGram
 from projse.kernels.kept_rows import KeptRows
-from projse.kernels.routes import KernelSpec, from_moments
+from projse.kernels.routes import KernelSpec, from_moments, from_rows
 from projse.kernels.subspaces import WhitenedGram
+from projse.sources.rows import make_rows
 from projse.sources.variables import Column, Variables
 
 SPECS = {
@@ -81,6 +83,25 @@ def test_the_norm_of_a_variable_is_1_to_the_last_bit(seed, kind):
     assert_array_equal(np.diag(gram.yy), 1.0)
     live = np.flatnonzero(gram.alive)
     assert_array_equal(np.diag(gram.x_rows(live, live)), 1.0)
+
+
+@pytest.mark.parametrize("kind", [*SPECS, "callable"])
+def test_a_candidate_that_is_constant_has_no_products(seed, kind):
+    X, Y = drawn(seed)
+    gram = gram_of(X, Y, **SPECS.get(kind, {}))
+    if kind == "callable":
+        gram = from_rows(make_rows(X, Y), KernelSpec(kernel=callable_kernel)).gram
+    live = np.delete(np.arange(9), 5)
+    assert gram.alive.tolist() == [j != 5 for j in range(9)]
+    for columns in (None, np.array([3, 5])):
+        rows = gram.x_rows(np.array([2, 7]), columns)
+        assert not rows[:, 5 if columns is None else 1].any()
+        assert rows[:, 3 if columns is None else 0].all()
+    assert not gram.block(slice(None))[:, 5].any()
+    assert gram.block(live).all()
+    products = gram.left(np.ones(gram.n_y))
+    assert products[5] == 0
+    assert products[live].all()
 
 
 @pytest.mark.parametrize("form", [{}, {"alpha": 0.0, "redundancy": 0.0, "round_size": None}])
@@ -161,3 +182,36 @@ def test_constant_candidates_have_no_products_given_covariates(seed):
     left[:, 2] = 0.0
     assert_allclose(gram.yy, left.T @ left, atol=1e-12)
     assert not gram.yy[2].any()
+
+
+def test_where_no_two_variables_differ_an_rbf_kernel_has_width_1():
+    column = np.random.default_rng(0).normal(size=(30, 1))
+    copies, constant = column * [1.0, 2.0, 3.0], np.ones((30, 2))
+    cases = [(column, None), (copies, None), (copies, column), (copies, copies), (copies, constant)]
+    for X, Y in cases:
+        moments = Moments.from_arrays(X, Y, with_xx=True)
+        for whole in (False, True):
+            gram = from_moments(moments, KernelSpec(kernel="rbf"), whole_reference=whole)
+            assert gram.mean_distance() == 1.0
+            assert gram.kernel.gamma == 0.5
+
+
+@pytest.mark.parametrize("scale", [False, True])
+def test_the_mean_distance_is_that_of_all_pairs(seed, scale):
+    """Of references; of candidates, where these are the references; or of one to candidates."""
+    X, Y = drawn(seed)
+    x, y = (A[:, A.std(axis=0) > 0] for A in (X, Y))
+    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
+    if scale:
+        x, y = x / np.linalg.norm(x, axis=0), y / np.linalg.norm(y, axis=0)
+    spec = KernelSpec(kernel="rbf", scale=scale)
+    candidates, of_all = Moments.from_arrays(X, with_xx=True), Moments.from_arrays(X, Y)
+    cases = [
+        (from_moments(candidates, spec, whole_reference=False), pdist(x.T).mean()),
+        (from_moments(candidates, spec), pdist(x.T).mean()),
+        (from_moments(of_all, spec), pdist(y.T).mean()),
+        (from_moments(Moments.from_arrays(X, Y[:, :2]), spec), cdist(x.T, y.T[:1]).mean()),
+    ]
+    for gram, want in cases:
+        assert_allclose(gram.mean_distance(), want, rtol=1e-9)
+        assert_allclose(gram.kernel.gamma, 1 / (2 * want**2), rtol=1e-9)

@@ -190,6 +190,23 @@ def test_combinations_shorter_than_the_rounding_of_the_longest_are_no_directions
     np.testing.assert_allclose(found, length * np.array(known), rtol=1e-2)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_combination_is_off_by_what_storing_its_outputs_left_off(seed, weighted):
+    """Each output is known to its eps of what was stored, of which a large mean is the most."""
+    rng = np.random.default_rng([seed, 15])
+    X, Y = rng.normal(size=(50, 2)), rng.normal(size=(50, 12)) + rng.uniform(-1e3, 1e3, size=12)
+    w = rng.uniform(0.5, 2.0, size=50) if weighted else np.ones(50)
+    assert find_range(pass_over(make_rows(X, Y, w)), 4, center=True).off is None
+    Y = Y.astype(np.float32)
+    sketch = find_range(pass_over(make_rows(X, Y, w)), 4, center=True)
+    stored = np.sqrt(w @ Y.astype(float) ** 2)
+    norms = np.sqrt(w @ (Y - np.average(Y.astype(float), axis=0, weights=w)) ** 2)
+    V = sketch.through.T * norms[:, None]
+    np.testing.assert_allclose(V.T @ V, np.eye(4), atol=1e-5)
+    rounding = np.finfo(np.float32).eps * stored / norms
+    np.testing.assert_allclose(sketch.off, (V.T * rounding**2) @ V, rtol=1e-3, atol=1e-14)
+
+
 @pytest.mark.parametrize("tol", [1e-3, 0.05])
 def test_tol_cuts_directions_of_a_sketch_as_those_of_the_whole_matrix(seed, tol):
     X, Y = draw_outputs(np.random.default_rng([seed, 13]), "decaying")

@@ -12,8 +12,11 @@ from oracle import (
 )
 
 from projse import ProjSe
-from projse.kernels.reference import orthonormal
+from projse.kernels.reference import gram_loses_directions, orthonormal
+from projse.kernels.routes import KernelSpec, from_moments
+from projse.moments.in_memory import moments_of
 from projse.projectors import select_by_projectors
+from projse.sources.rows import make_rows
 
 
 @pytest.mark.parametrize("small", [1e-5, 1e-9, 1e-11])
@@ -30,6 +33,34 @@ def test_references_that_a_gram_matrix_loses(seed, small):
         for solver in ("auto", "qr"):
             agreement.check(by_fit(X, Y, solver=solver), want, solver)
     agreement.assert_mostly_full(0.8)
+
+
+def test_what_many_outputs_share_does_not_hide_in_what_they_differ(seed):
+    """A hundred outputs are one variable, but for 3e-12 of another: 1e-23 of the Gram matrix."""
+    rng = np.random.default_rng([seed, 12])
+    X = rng.normal(size=(150, 10))
+    Y = X[:, [4]] + 3e-12 * X[:, [7]] * rng.permutation(np.repeat([-1.0, 1.0], 50))
+    got = by_fit(X, Y)
+    assert got.reference_rank_ == 2
+    assert got.selected_.tolist()[:2] == [4, 7]
+
+
+@pytest.mark.parametrize("mean", [0.0, 1e3, 1e6])
+def test_rounding_of_stored_references_is_nothing_that_a_gram_matrix_loses(seed, mean):
+    """Sums and differences, stored to 16 digits of their means; a difference has no large one."""
+    rng = np.random.default_rng([seed, 13])
+    X, Y = rng.normal(size=(200, 3)), mean + rng.normal(size=(200, 2))
+    Y = Y @ np.array([[1.0, 0.0, 1.0, 1.0], [0.0, 1.0, 1.0, -1.0]]) / 3
+
+    def loses(Y):
+        rows = make_rows(X, Y, None)
+        moments = moments_of(rows, with_xx=True)
+        gram = from_moments(moments, KernelSpec())
+        return gram_loses_directions(rows, moments, gram, center=True)
+
+    assert not loses(Y)
+    Y[:, 2] += 1e-15 * (mean + 3) * 200 * X[:, 0]
+    assert loses(Y)
 
 
 @pytest.mark.parametrize("solver", ["gram", "qr"])

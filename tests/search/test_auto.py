@@ -107,3 +107,9 @@ def test_the_ridge_goes_by_the_shape_of_a_spectrum_not_by_its_size(size):
     values = np.array([3.0, 2.0, 1.0])
     place, plain = np.array([0.3, 0.2, 0.1]), OwnRidge(values, 0.0, 100, 10)
     assert_allclose(OwnRidge(size * values, 0.0, 100, 10)(place, 1.0), plain(place, 1.0))
+
+
+def test_once_all_is_explained_wholly_nothing_more_is_taken_out():
+    ridge = OwnRidge(np.ones(1), 0.0, 50, 4)
+    assert ridge(np.ones(1), 1.0) == 0.0
+    assert ridge(np.zeros(1), 1.0) == np.inf

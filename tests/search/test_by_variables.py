@@ -289,6 +289,7 @@ def test_the_law_is_exact_where_one_direction_decides(m):
 
 def test_a_group_that_fills_the_rows_is_no_surprise():
     assert group_pvalue(3.0, 40, 3, 40.0, np.array([40, 1])) == 1.0
+    assert_array_equal(pillai_tail([3.0, 0.0], [40, 0], 3, 40.0), 1.0)
     assert np.isnan(group_pvalue(3.0, 2, 40, 40.0, np.array([2])))
 
 

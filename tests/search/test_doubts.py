@@ -90,6 +90,18 @@ def test_first_scores_that_are_all_equal_are_said(seed, options):
     assert said(lambda: ProjSe(2, **options, include=[5]).fit(X, Y))
 
 
+@pytest.mark.parametrize("options", [PAPER, AUTO])
+def test_only_the_first_free_pick_can_be_doubted_for_a_tie(seed, options):
+    rng = np.random.default_rng([seed, 2])
+    first, x = rng.normal(size=(2, 80, 1))
+    X = np.hstack([first, x * rng.uniform(1, 2, size=5)])
+    Y = np.hstack([first, x + 0.5 * rng.normal(size=(80, 1))])
+    fitted = ProjSe(2, **options)
+    assert not said(lambda: fitted.fit(X, Y))
+    assert fitted.selected_.tolist() == [0, 1]
+    assert not said(lambda: ProjSe(1, include=[2], **options).fit(X[:, 1:], Y)), "none is free"
+
+
 def test_too_few_rows_for_more_pvalues_are_said(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(12, 30))

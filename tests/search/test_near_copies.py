@@ -23,6 +23,7 @@ def test_near_copies_share_a_label_and_others_do_not(seed):
     assert_array_equal(labels, [0, 1, 2, 0, 3, 4])
     assert_array_equal(group_copies(correlations(X), np.arange(6), 1.0), np.arange(6))
     assert_array_equal(group_copies(np.eye(1), np.array([7]), 0.5), [0])
+    assert_array_equal(group_copies(correlations(X[:, [0, 3]]), np.arange(2), 0.98), [0, 0])
 
 
 @pytest.mark.parametrize("limit", [0.5, 0.75, 1.0])

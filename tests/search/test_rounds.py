@@ -16,8 +16,10 @@ from variants import slow
 import projse.search.coordinates
 from projse import PAPER, Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
+from projse.kernels.routes import KernelSpec, from_moments
 from projse.projectors import select_by_projectors
 from projse.search.by_columns import ColumnSearch
+from projse.search.rounds import Plan, ReferenceSpace
 
 
 def problem(rng, m=80, n_x=12, n_y=3):
@@ -459,3 +461,29 @@ def test_auto_ends_a_round_at_the_first_pick_that_does_not_convince(monkeypatch)
     assert selector.rounds_.tolist() == [1, 2]
     assert selector.pvalues_.tolist() == [1e-9, 1e-9]
     assert next(told, None) is None
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1e-3, 10.0])
+@pytest.mark.parametrize("shortest", [1.0, 1e-2, 1e-4])
+def test_the_shortest_direction_magnifies_the_rounding_of_what_lies_along_the_longest(
+    seed, shortest, alpha
+):
+    """What a score of 1 leaves behind is rounding up to eps² times the condition number.
+
+    What no reference has any part of is known to 32 eps, divided by the length of each direction.
+    """
+    rng = np.random.default_rng([seed, 21])
+    A = rng.normal(size=(200, 12))
+    Q, _ = np.linalg.qr(A - A.mean(axis=0))
+    mixing, _ = np.linalg.qr(rng.normal(size=(8, 8)))
+    moments = Moments.from_arrays(Q[:, 8:], (Q[:, :8] * np.geomspace(1, shortest, 8)) @ mixing)
+    gram = from_moments(moments, KernelSpec())
+    deflation, rank = ReferenceSpace(gram, Plan(3, alpha=alpha), gram.alive).open()
+    values = np.linalg.eigvalsh(gram.yy)
+    condition = max(values[-1] / (values[0] + alpha), 1.0)
+    assert rank == 8
+    unrelated = deflation.floor(np.arange(4), 0.0)
+    within = deflation.floor(np.arange(4), 1.0) - unrelated
+    np.testing.assert_allclose(within / (gram.eps**2 * condition), 64**2, rtol=0.1)
+    lengths = np.sum(1 / (values + alpha))
+    np.testing.assert_allclose(unrelated / (gram.eps**2 * lengths), 32**2, rtol=0.1)

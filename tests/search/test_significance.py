@@ -18,6 +18,7 @@ from variants import slow
 
 from projse import PAPER, Moments, ProjSe
 from projse.exceptions import RankExhaustedWarning
+from projse.search.group_significance import GivenGroups
 from projse.search.significance import GivenPicks, PlainScores, selection_pvalue
 
 FALSE_ALARM = 1e-8
@@ -423,3 +424,26 @@ def test_nothing_is_left_to_explain_where_the_picks_before_explain_everything(se
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # it said that the rows are too few
         assert len(ProjSe("auto", groups=groups).fit(X, Y).selected_) == 2
+
+
+@pytest.mark.parametrize("room", [6.0, 8.0, 59.0])
+def test_variables_of_one_column_have_the_pvalues_of_columns(seed, room):
+    """Also a copy of a pick, and where hardly any room, or none, is left for the references."""
+    rng = np.random.default_rng([seed, 34])
+    X, Y = rng.normal(size=(60, 9)), rng.normal(size=(60, 4))
+    X[:, 1] = Y @ rng.normal(size=4)
+    X[:, 5] = 2 * X[:, 2] - X[:, 0]
+    X, Y = X - X.mean(axis=0), Y - Y.mean(axis=0)
+    X /= np.linalg.norm(X, axis=0)
+    K, R = X.T @ X, np.linalg.qr(Y)[0].T @ X
+    columns, variables = GivenPicks(4, 59.0, 1e-10, room), GivenGroups(4, 59.0, 1e-10, room)
+    picks, found, want = [0, 1, 2, 5, 3, 8, 7, 6], [], []
+    for t, j in enumerate(picks):
+        columns.add(j, K[j], R[:, j], 9 - t)
+        want.append(columns.last())
+        before, sizes = picks[:t], np.ones(9 - t, dtype=np.intp)
+        found.append(variables.add(K[[[j]], [j]], K[before][:, [j]], R[:, [j]], sizes))
+    np.testing.assert_allclose(found, want, rtol=1e-6)
+    assert found[3] == 1
+    if room == 6.0:  # a dimension more than the references have after the first pick
+        assert np.isnan(found[4:]).tolist() == [True, True, True, False]

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from projse import ProjSe
-from projse.search.stand_ins import _factor, nearest
+from projse.search.stand_ins import _factor, nearest, partial_correlations
 
 
 def test_picks_that_depend_on_each_other_have_no_factor():
@@ -44,3 +44,25 @@ def test_the_nearest_are_those_of_a_sort_and_none_is_minus_one(seed):
             order = sorted(np.flatnonzero(allowed).tolist(), key=lambda j: (-values[j], j))[:n]
             assert row.tolist() == order + [-1] * (n - len(order))
     assert (nearest(closeness, np.zeros(12, dtype=bool), 2) == -1).all()
+
+
+@pytest.mark.parametrize("dependent", [False, True])
+def test_partial_correlations_are_those_of_residuals(seed, dependent):
+    rng = np.random.default_rng([seed, 5])
+    X = rng.normal(size=(50, 8)) + rng.normal(size=(50, 1))
+    if dependent:
+        X[:, 3] = X[:, 0] - 2 * X[:, 6]  # so that nothing is left of any of the three
+    X[:, 7] = X[:, 2] + X[:, 5]
+    X /= np.linalg.norm(X, axis=0)
+    picks = np.array([6, 2, 0, 3])
+    found = partial_correlations((X.T @ X)[picks], picks, 1e-10)
+    assert ((found >= 0) & (found <= 1)).all()
+    for s, pick in enumerate(picks):
+        others = X[:, np.delete(picks, s)]
+        left = X - others @ np.linalg.lstsq(others, X, rcond=1e-9)[0]
+        squares = np.einsum("ij,ij->j", left, left)
+        known = squares > 1e-10
+        cosines = left[:, pick] @ left / np.sqrt(np.where(known, squares, 1.0))
+        want = np.where(known, cosines**2 / squares[pick], 0.0) if known[pick] else np.zeros(8)
+        assert_allclose(found[s], want, atol=1e-9)
+        assert known[pick] == (not dependent or pick == 2)

@@ -81,6 +81,14 @@ def test_all_products_are_summed_up_to_a_width_that_grows_with_the_price_of_a_pa
     assert summed(int(2 * price) + 300, n_picks=500)  # many passes cost more than all products
 
 
+def test_rows_in_memory_sum_products_of_up_to_268_million_multiplications():
+    """So that more rows can be added: of 16 rows and 4096 candidates all, though it costs more."""
+    products = Task.of(ProjSe(5), 4096, None).products
+    assert products.are_summed(20, IN_MEMORY, 16)
+    assert not products.are_summed(20, IN_MEMORY, 17)
+    assert Task.of(ProjSe(5), 512, None).products.are_summed(20, IN_MEMORY, 17)
+
+
 @pytest.mark.parametrize(
     ("parameters", "one_view"),
     [

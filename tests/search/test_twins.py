@@ -13,6 +13,7 @@ from twins_from_rows import twins_from_rows, unit_columns
 from projse.search.contest import Rivals
 from projse.search.twins import (
     Twins,
+    definite_root,
     echelon_root,
     equal_distances,
     least_reconstructable,
@@ -157,6 +158,14 @@ def test_wishart_has_its_mean(seed):
     rng = np.random.default_rng(seed)
     mean = np.mean([wishart(3, 7, rng) for _ in range(2000)], axis=0)
     assert_allclose(mean, 7 * np.eye(3), atol=5 * np.sqrt(14 / 2000) + 0.05)
+
+
+@pytest.mark.parametrize("least", [0.5, -1e-13])
+def test_the_root_of_a_matrix_that_is_definite_but_for_rounding_is_one(seed, least):
+    Q, _ = np.linalg.qr(np.random.default_rng(seed).normal(size=(4, 4)))
+    A = (Q * [9.0, 4.0, 0.25, least]) @ Q.T
+    root = definite_root(A)
+    assert_allclose(root @ root.T, A, atol=1e-11)
 
 
 def test_echelon_root_has_the_rank_of_the_matrix(seed):

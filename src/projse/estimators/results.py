@@ -228,9 +228,9 @@ class ResultsMixin(HtmlTableMixin):
     def _stand_ins(self, k: int) -> tuple[Array, Array, Array]:
         """Return stand-ins of each pick, how close they are, and what they keep."""
         picked = self._picked
+        if not len(self.selected_):
+            return np.empty((0, k), dtype=np.intp), np.empty((0, k)), np.empty((0, k))
         if picked is None or not picked.knows_neighbours:
-            if not len(self.selected_):
-                return np.empty((0, k), dtype=np.intp), np.empty((0, k)), np.empty((0, k))
             raise ProductsMissingError(
                 "stand_ins needs the products of the picks with all candidates, which this fit had "
                 f"no need to sum. {_REMEDY}"

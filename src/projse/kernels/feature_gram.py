@@ -32,7 +32,7 @@ class FeatureGram(ABC):
     """
 
     yy: Array
-    n_conditioned: int = 0
+    n_conditioned: int
     alive: NDArray[np.bool_]
     noise: float
     eps: float

@@ -57,13 +57,13 @@ class LinearGram:
         elsewhere, the passes for ``x_rows`` tell.
     rare_references : bool
         Whether one or two rows make up any of the references, or might.
+    n_conditioned : int
+        Dimension of covariates that were taken out.
     x_amplification, y_amplification : ndarray of shape (n_x,), (n_y,) or None
         How many times ``eps`` a normalised entry is off, by variable; None: once.
     y_off : ndarray of shape (n_y,) or None
         Length of the rounding of each reference as it was stored; None where it is that of the
         arithmetic.
-    n_conditioned : int
-        Dimension of covariates that were taken out.
     """
 
     yy: Array
@@ -73,14 +73,14 @@ class LinearGram:
     xx_diag: Array
     x_rows: XRows | None
     eps: float
-    narrow_x_rows: bool = False
-    far_x_rows: bool = False
-    on_few_rows: FewRows | None = None
-    rare_references: bool = True
+    narrow_x_rows: bool
+    far_x_rows: bool
+    on_few_rows: FewRows | None
+    rare_references: bool
+    n_conditioned: int
     x_amplification: Array | None = None
     y_amplification: Array | None = None
     y_off: Array | None = None
-    n_conditioned: int = 0
 
     @property
     def n_x(self) -> int:

@@ -26,11 +26,11 @@ class Outcome:
     selection: Selection
     plan: Plan
     moments: Moments | None
-    doubts: tuple[str, ...] = ()
-    n_rows: int = 0
-    few_rows: tuple[int, ...] = ()
-    variables: Variables | None = None
-    picked: Picked | None = None
+    doubts: tuple[str, ...]
+    n_rows: int
+    few_rows: tuple[int, ...]
+    variables: Variables | None
+    picked: Picked | None
 
     @property
     def lacks_products(self) -> bool:

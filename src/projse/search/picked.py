@@ -8,7 +8,7 @@ where they cost next to nothing; else they are not there, and no fit is slower f
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,24 +66,24 @@ class Picked:
     pick_of : ndarray of int of shape (k,)
         Which pick each of them belongs to.
     products : PickProducts or None
-    x_rows : ndarray of shape (k, n) or None
-        Rows of ``K_XX`` of the picks, where the moments do not have them.
-    columns : ndarray of int of shape (n,) or None
-        The candidates that ``x_rows`` and ``moments`` are of; None: all.
-    moments : Moments or None
-        What the kernel matrices are made of; None: the moments that the fit hands on.
     has_products : bool
         Whether the moments that the fit hands on serve rows of ``K_XX``.
-    output_names : tuple of str or None
-        Of the outputs, where they have names.
-    one_view : bool
-        Whether the outputs are the candidates.
     variables : Variables or None
         Of the columns, where candidates are variables of several; None: each is one.
     bases : mapping of int to ndarray
         Combinations of those columns that count, of some variables.
     n_sketched : int
         Outputs of which only the leading directions are known; 0 where all is known of them.
+    x_rows : ndarray of shape (k, n) or None
+        Rows of ``K_XX`` of the picks, where the moments do not have them.
+    columns : ndarray of int of shape (n,) or None
+        The candidates that ``x_rows`` and ``moments`` are of; None: all.
+    moments : Moments or None
+        What the kernel matrices are made of; None: the moments that the fit hands on.
+    output_names : tuple of str or None
+        Of the outputs, where they have names.
+    one_view : bool
+        Whether the outputs are the candidates.
     """
 
     spec: KernelSpec
@@ -91,15 +91,15 @@ class Picked:
     indices: Array
     pick_of: Array
     products: PickProducts | None
+    has_products: bool
+    variables: Variables | None
+    bases: Mapping[int, Array]
+    n_sketched: int
     x_rows: Array | None = None
     columns: Array | None = None
     moments: Moments | None = None
-    has_products: bool = False
     output_names: tuple[str, ...] | None = None
     one_view: bool = False
-    variables: Variables | None = None
-    bases: Mapping[int, Array] = field(default_factory=dict)
-    n_sketched: int = 0
 
     @property
     def grouped(self) -> bool:
@@ -157,7 +157,7 @@ def gather(
         products = _combined(products, parts)
     behind = route.behind
     handed_on = route.moments is behind
-    has_products = behind is not None and handed_on and behind.xx is not None and n_picks > 0
+    has_products = behind is not None and handed_on and behind.xx is not None
     picked = Picked(
         spec=spec,
         plan=plan,

@@ -37,7 +37,7 @@ class ProductsNeeded:
     plan: Plan
     spec: KernelSpec
     n_x: int
-    grouped: bool = False
+    grouped: bool
 
     @property
     def all_needed(self) -> bool:

@@ -13,12 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.kernels.combination import (
-    MIN_FREQUENCY,
-    bases_of_moments,
-    bases_of_rows,
-    merge_bases,
-)
+from projse.kernels.combination import bases_of_moments, bases_of_rows, merge_bases
 from projse.kernels.combined_references import combined_references
 from projse.kernels.feature_gram import FeatureGram
 from projse.kernels.many_outputs import settled_rank, sketched_directions
@@ -73,33 +68,33 @@ class Task:
         Number of columns to select from.
     variables : Variables or None
         Of those columns, which the plan then counts and numbers; None: each is a variable.
-    encoded : Variables or None
-        Where a table was encoded: of the columns that came out, with the variables of the plan.
-    bases : mapping of int to ndarray
-        Combinations of those columns that count, of some variables.
-    min_frequency : int
-        Levels of fewer rows are pooled.
     solver : {"auto", "gram", "qr", "sketch"}
     n_jobs, batch_size : int or None
         Of a pass over rows in memory.
+    min_frequency : int
+        Levels of fewer rows are pooled.
     n_iter : int
         Power iterations of a sketch.
     rank_by_outputs : bool
         The number of outputs will tell the rank: see :meth:`settled`.
+    encoded : Variables or None
+        Where a table was encoded: of the columns that came out, with the variables of the plan.
+    bases : mapping of int to ndarray
+        Combinations of those columns that count, of some variables.
     """
 
     spec: KernelSpec
     plan: Plan
     n_x: int
-    variables: Variables | None = None
-    solver: str = "auto"
-    n_jobs: int | None = None
-    batch_size: int | None = None
+    variables: Variables | None
+    solver: str
+    n_jobs: int | None
+    batch_size: int | None
+    min_frequency: int
+    n_iter: int
+    rank_by_outputs: bool
     encoded: Variables | None = None
     bases: Mapping[int, Array] = field(default_factory=dict)
-    min_frequency: int = MIN_FREQUENCY
-    n_iter: int = 0
-    rank_by_outputs: bool = False
 
     @classmethod
     def of(
