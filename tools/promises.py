@@ -5,6 +5,9 @@
     python tools/promises.py run fault  # the same of all tests that inject a fault
     python tools/promises.py run rooms  # of moments, kernels, search and determinism: these need
                                         # few packages, where a Python has no wheels of some
+    OPENBLAS_CORETYPE=Zen python tools/promises.py run rooms    # with its kernels for a processor
+    python tools/promises.py run matrix   # all of determinism, with Dask and Spark
+    python tools/promises.py run archive  # the plain tests, in an unpacked source archive
     python tools/promises.py page       # writes the table of docs/promises.md
 
 What is not there yet is left out: a row without a file behind it cannot be made.
@@ -13,6 +16,7 @@ What is not there yet is left out: a row without a file behind it cannot be made
 from __future__ import annotations
 
 import json
+import os
 import platform
 import sys
 from collections import Counter
@@ -26,12 +30,27 @@ ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "promises.md"
 COLLECTED = Path(__file__).with_suffix(".json")
 RAN = Path(__file__).parent / "ran"
+
+
+class Kind(NamedTuple):
+    """Tests that are run together, and whose outcomes are saved."""
+
+    what: str
+    marker: str = "not slow"
+    places: tuple[str, ...] = ("",)
+
+
+MATRIX = "estimators/test_determinism.py"
 KINDS = {
-    "plain": ("not slow", ("",)),
-    "fault": ("fault", ("",)),
-    "rooms": ("not slow", ("estimators/test_determinism.py", "kernels", "moments", "search")),
+    "plain": Kind("plain tests"),
+    "archive": Kind("plain tests of the unpacked source archive, with what it installs,"),
+    "rooms": Kind(
+        "plain tests of determinism, moments, kernels and search",
+        places=(MATRIX, "kernels", "moments", "search"),
+    ),
+    "matrix": Kind("all tests of determinism, with Dask and Spark,", "", (MATRIX,)),
+    "fault": Kind("tests that inject a fault,", "fault"),
 }
-"""Runs of tests whose outcomes are saved: the markers that draw them, and where they lie."""
 
 SUITES = {
     "precise": (
@@ -40,7 +59,7 @@ SUITES = {
         "a test each, by several routes: picks and scores to [the bound](numbers.md)",
     ),
     "matrix": (
-        "estimators/test_determinism.py",
+        MATRIX,
         "ways to give the same rows",
         "a test each: the same picks, scores to 1e-10, of float32 to its bound",
     ),
@@ -102,21 +121,20 @@ def _tests(found: dict[str, Any]) -> Iterator[Row]:
 def _ran(found: dict[str, Any]) -> Row:
     outcomes, python = found["outcomes"], found["python"]
     said = [f"{_number(outcomes.get(key, 0))} {key}" for key in ("passed", "failed", "skipped")]
-    if found["kind"] == "fault":
-        what = f"tests that inject a fault, run on Python {python}"
-    else:
-        versions = ", ".join(f"{name} {found['versions'][name]}" for name in NAMED[:4])
-        tests = "plain tests"
-        if found["kind"] == "rooms":
-            tests += " of determinism, moments, kernels and search"
-        what = f"{tests} run on Python {python} with {versions}"
+    shown = NAMED[:4] if found["kind"] != "matrix" else NAMED
+    with_ = [f"{name} {found['versions'][name]}" for name in shown if name in found["versions"]]
     command = f"python tools/promises.py run {found['kind']}"
+    if core := found.get("core"):
+        with_.append(f"OpenBLAS for {core}")
+        command = f"OPENBLAS_CORETYPE={core} {command}"
+    what = f"{KINDS[found['kind']].what} run on Python {python} with {', '.join(with_)}"
     return Row(what, _number(sum(outcomes.values())), ", ".join(said), command)
 
 
 def _order(found: dict[str, Any]) -> tuple[Any, ...]:
     numbers = (found["python"].split()[0], found["versions"]["numpy"])
-    return (found["kind"] == "fault", *(tuple(map(int, v.split("."))) for v in numbers))
+    numbered = [tuple(map(int, v.split("."))) for v in numbers]
+    return (list(KINDS).index(found["kind"]), *numbered, found.get("core", ""))
 
 
 def _branches(found: dict[str, Any]) -> Iterator[Row]:
@@ -206,6 +224,16 @@ class _Outcomes:
         return dict(sorted(Counter(self._of.values()).items()))
 
 
+def core() -> str:
+    """Return the processor whose kernels OpenBLAS really runs: it overrules what it cannot do."""
+    import numpy  # noqa: F401, ICN001 - each loads an OpenBLAS of its own
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import threadpool_info
+
+    found = {info["architecture"] for info in threadpool_info() if "architecture" in info}
+    return "+".join(sorted(found))
+
+
 def run(kind: str, *options: str) -> bool:
     """Run tests of a kind here, and save how they ended; tell whether all is well.
 
@@ -214,18 +242,23 @@ def run(kind: str, *options: str) -> bool:
     """
     import pytest
 
+    # A source archive says what it is made of; a clone does not.
+    if (kind == "archive") != (ROOT / "PKG-INFO").exists():
+        raise SystemExit(f"run {kind!r}: {ROOT} is not the place; 'archive' is for an unpacked one")
     outcomes = _Outcomes()
-    marker, places = KINDS[kind]
+    _, marker, places = KINDS[kind]
     paths = [str(ROOT / "tests" / place) for place in places]
     pytest.main(["-q", "-m", marker, *options, *paths], plugins=[outcomes])
     python = platform.python_version()
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         python += " free-threaded"
     versions = {name: version(name) for name in NAMED if find_spec(MODULES.get(name, name))}
-    path = RAN / f"{kind}-{python.replace(' ', '-')}-numpy-{versions['numpy']}.json"
+    of = {"core": core()} if "OPENBLAS_CORETYPE" in os.environ else {}
+    name = "-".join([kind, *python.split(), "numpy", versions["numpy"], *of.values()])
+    path = RAN / f"{name}.json"
     before = _read(path).get("outcomes", {}) if "--lf" in options else {}
     counts = Counter({**before, "failed": 0}) + Counter(outcomes.found)
-    found = {"kind": kind, "python": python, "versions": versions, "outcomes": dict(counts)}
+    found = {"kind": kind, "python": python, **of, "versions": versions, "outcomes": dict(counts)}
     RAN.mkdir(exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n")
     return not counts["failed"]
@@ -233,7 +266,7 @@ def run(kind: str, *options: str) -> bool:
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["run", ("plain" | "fault" | "rooms") as kind, *options]:
+        case ["run", kind, *options] if kind in KINDS:
             raise SystemExit(0 if run(kind, *options) else 1)
         case ["collect"]:
             COLLECTED.write_text(json.dumps(collect(), indent=1) + "\n")

@@ -465,8 +465,9 @@ def test_what_is_no_table_is_refused_in_words_where_tables_are_taken():
         refuse_fit("y must be one- or two-dimensional", y=values, parameters=SPLINES)
     X, Y = planted(0)
     refuse_fit("shape", X=sp.coo_array(X[:, 0]), parameters={"missing": "mean"})
-    line = ProjSe(1, missing="mean").fit(X, sp.coo_array(Y[:, 0]))
-    np.testing.assert_array_equal(line.selected_, ProjSe(1).fit(X, Y[:, 0]).selected_)
+    if sp.coo_array(Y[:, 0]).ndim == 1:  # before SciPy 1.13 it is a matrix of one row
+        line = ProjSe(1, missing="mean").fit(X, sp.coo_array(Y[:, 0]))
+        np.testing.assert_array_equal(line.selected_, ProjSe(1).fit(X, Y[:, 0]).selected_)
 
 
 def test_sets_of_labels_are_refused_with_what_makes_columns_of_them():
@@ -504,8 +505,9 @@ def test_arrow_covariates_are_taken_as_frames_are(seed):
 
 def test_decimals_are_summed_as_numbers():
     X, Y = planted(0)
-    frame = pl.DataFrame(X.round(3)).cast(pl.Decimal(20, 3))
-    want = Moments.from_arrays(X.round(3), Y)
+    eighths = np.rint(8 * X) / 8  # exact in three digits: Polars 1.3 cut off what others round
+    frame = pl.DataFrame(eighths).cast(pl.Decimal(20, 3))
+    want = Moments.from_arrays(eighths, Y)
     np.testing.assert_allclose(Moments.from_arrays(frame, Y).yx, want.yx, atol=1e-10)
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from threadpoolctl import threadpool_info
 
 ROOT = Path(__file__).parents[2]
 PROMISES = runpy.run_path(str(ROOT / "tools" / "promises.py"))
@@ -65,6 +66,70 @@ def test_runs_are_told_by_their_saved_outcomes(tmp_path):
         ("1\u202f201", "1\u202f200 passed, 1 failed, 0 skipped"),
         ("8", "8 passed, 0 failed, 0 skipped"),
     ]
+
+
+def _save(folder, name, **found):
+    versions = dict.fromkeys(PROMISES["NAMED"][:4], "2.10.0")
+    (folder / f"{name}.json").write_text(
+        json.dumps({"python": "3.11.7", "versions": versions, "outcomes": {"passed": 5}, **found})
+    )
+
+
+def test_every_kind_of_run_has_a_row_of_its_own(tmp_path):
+    ran = tmp_path / "tools" / "ran"
+    ran.mkdir(parents=True)
+    for kind in PROMISES["KINDS"]:
+        _save(ran, kind, kind=kind)
+    whats = [row.what for row in PROMISES["rows"](tmp_path)]
+    assert len(set(whats)) == len(whats) == len(PROMISES["KINDS"])
+
+
+def test_a_run_with_kernels_for_a_processor_names_them(tmp_path):
+    ran = tmp_path / "tools" / "ran"
+    ran.mkdir(parents=True)
+    _save(ran, "a", kind="rooms")
+    _save(ran, "b", kind="rooms", core="Haswell")
+    without, row = PROMISES["rows"](tmp_path)
+    assert row.what == f"{without.what}, OpenBLAS for Haswell"
+    assert row.command == f"OPENBLAS_CORETYPE=Haswell {without.command}"
+
+
+def _run(kind, root, monkeypatch, **environment):
+    """Run a kind that finds no tests below ``root``; return what it saved."""
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(pytest, "main", lambda options, plugins: 0)
+    run = PROMISES["run"]
+    monkeypatch.setitem(run.__globals__, "ROOT", root)
+    monkeypatch.setitem(run.__globals__, "RAN", root / "ran")
+    assert run(kind)
+    (path,) = (root / "ran").glob("*.json")
+    return path, json.loads(path.read_text())
+
+
+@pytest.mark.parametrize("asked", ["Haswell", "Sandybridge"])
+def test_the_processor_is_what_openblas_says_not_what_was_asked_for(tmp_path, monkeypatch, asked):
+    # This process has loaded OpenBLAS: the variable comes too late to change anything.
+    path, found = _run("rooms", tmp_path, monkeypatch, OPENBLAS_CORETYPE=asked)
+    loaded = {info["architecture"] for info in threadpool_info() if "architecture" in info}
+    assert set(found["core"].split("+")) == loaded
+    assert path.stem.endswith(f"-{found['core']}")
+
+
+def test_a_run_without_a_choice_of_processor_names_none(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    path, found = _run("plain", tmp_path, monkeypatch)
+    assert "core" not in found
+    assert path.stem.endswith(f"-numpy-{found['versions']['numpy']}")
+
+
+def test_runs_of_a_source_archive_are_told_from_those_of_a_clone(tmp_path, monkeypatch):
+    with pytest.raises(SystemExit, match="archive"):
+        _run("archive", tmp_path, monkeypatch)
+    (tmp_path / "PKG-INFO").touch()
+    with pytest.raises(SystemExit, match="archive"):
+        _run("plain", tmp_path, monkeypatch)
+    assert _run("archive", tmp_path, monkeypatch)[1]["kind"] == "archive"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tools" / "ran").glob("*.json")), ids=str)
