@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from pathlib import Path
 
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 import pytest
 from day_files import table
+from processes import COMMAND, Done, run
 from variants import slow
 
 from projse import Moments, moments_from
@@ -200,3 +202,68 @@ def test_moments_given_twice_are_refused_by_name(command, tmp_path, how):
     assert not output.exists()
     assert command("moments", "merge", one, other, "-o", output)[0] == 0
     assert Moments.load(output).n_samples == 480
+
+
+@pytest.fixture
+def unicode_table(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("数,😀,y\n1,2,3\n2,1,5\n3,5,2\n4,4,4\n", encoding="utf-8")
+    return path
+
+
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "PYTHONIOENCODING": ""}
+
+
+def test_results_are_not_lost_in_a_locale_without_their_names(unicode_table):
+    select = (COMMAND, "select", unicode_table, "-t", "y", "-k", "2", "-q")
+    shown = run(*select, **ASCII)
+    assert shown.returncode == 0
+    assert r"\u6570" in shown.stdout
+    assert r"\U0001f600" in shown.stdout
+    for option in ("--json", "--csv"):
+        done = run(*select, option, "-", **ASCII)
+        assert done.returncode == 0
+        assert "数" in done.stdout
+        assert "😀" in done.stdout
+
+
+def in_shell(line: str, *words: str | Path) -> Done:
+    return run("sh", "-c", line, "sh", *words)
+
+
+@pytest.mark.fault
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize("arguments", ["--help", "--version", "select --help", "demo"])
+def test_a_full_output_is_one_line(arguments):
+    done = in_shell(f'"$1" {arguments} > /dev/full', COMMAND)
+    assert done.returncode == 1
+    assert done.stderr.startswith("projse: error: Output cannot be written: No space left")
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.fault
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_file_that_finds_no_room_is_named(command, unicode_table):
+    done = command("select", unicode_table, "-t", "y", "--report", "/dev/full")
+    assert done.returncode == 1
+    assert "/dev/full cannot be written: No space left" in done.stderr
+    assert "Free some space" in done.stderr
+
+
+@pytest.mark.fault
+def test_a_closed_output_is_no_error_but_where_it_is_asked_for(unicode_table, tmp_path):
+    line = '"$1" select "$2" -t y -k 1 --json "$3" >&-'
+    assert in_shell(line, COMMAND, unicode_table, tmp_path / "o.json") == (0, "", "")
+    assert json.loads((tmp_path / "o.json").read_text())["picks"]
+    done = in_shell(line, COMMAND, unicode_table, "-")
+    assert done.returncode == 1
+    assert "Standard output is closed; name a file to write." in done.stderr
+
+
+@pytest.mark.fault
+def test_a_working_directory_that_is_gone_is_told(unicode_table, tmp_path):
+    line = 'mkdir "$2/gone"; cd "$2/gone"; rmdir "$2/gone"; "$1" select "$3" -t y -k 1'
+    done = in_shell(line, COMMAND, tmp_path, "../t.csv")
+    assert done.returncode == 1
+    assert "The working directory is gone; change to another" in done.stderr
+    assert in_shell(line, COMMAND, tmp_path, unicode_table).returncode == 0

@@ -7,6 +7,7 @@ Typer and rich come with the optional extra ``cli`` and are imported only when t
 so that ``import projse.cli`` works without them.
 """
 
+import io
 import sys
 
 __all__ = ["main"]
@@ -14,6 +15,9 @@ __all__ = ["main"]
 
 def main() -> None:
     """Run the command line: 0 done, 1 failed, 2 bad usage, 130 interrupted, 141 reader gone."""
+    # A table is readable with some characters as escapes; without, it would be lost.
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         from projse.cli.app import app
     except KeyboardInterrupt:

@@ -1,5 +1,6 @@
 """What a user sees of a failure: one line on stderr and an exit code, safe to show."""
 
+import errno
 import os
 import sys
 import traceback
@@ -51,6 +52,8 @@ def _safe_usage() -> Iterator[None]:
         yield
     except BrokenPipeError:
         leave_pipe()
+    except OSError as error:
+        _fail(_of_no_file(error) or str(error))
     except Exception as error:
         if isinstance(getattr(error, "message", None), str):
             error.message = shown_lines(error.message)  # type: ignore[attr-defined]
@@ -62,7 +65,8 @@ def plain_errors(*, show_traceback: bool) -> Iterator[None]:
     """Turn a failure into one line on stderr and exit code 1, unless a traceback is wanted."""
     try:
         yield
-        sys.stdout.flush()  # while a reader that has gone can still be noticed
+        if sys.stdout is not None:  # it is closed in some scheduled jobs
+            sys.stdout.flush()  # while a reader that has gone can still be noticed
     except BrokenPipeError:
         leave_pipe()
     except SystemExit as leaving:
@@ -89,14 +93,34 @@ def plain_errors(*, show_traceback: bool) -> Iterator[None]:
         if show_traceback:
             print(shown_lines(traceback.format_exc()), file=sys.stderr, end="")
             sys.exit(FAILED)
-        _fail(f"{error or type(error).__name__} (--debug shows where)")
+        said = (isinstance(error, OSError) and _of_no_file(error)) or error or type(error).__name__
+        _fail(f"{said} (--debug shows where)")
+
+
+def _of_no_file(error: OSError) -> str | None:
+    """Say what is wrong where the system names no file: with the working directory, or output."""
+    if error.filename is not None:
+        return None
+    try:
+        os.getcwd()
+    except OSError:
+        return "The working directory is gone; change to another (cd), or name all files in full."
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        drop_output()
+        return f"Output cannot be written: {error.strerror}. Free some space, or write elsewhere."
+    return None
 
 
 def leave_pipe() -> NoReturn:
     """End without a word once the reader of standard output has gone."""
-    # What is still in the buffer would be written at the end, and fail with a traceback.
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    drop_output()
     sys.exit(PIPE_CLOSED)
+
+
+def drop_output() -> None:
+    """Let what is still in the buffer go: written at the end, it would fail with a traceback."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(message: str) -> NoReturn:

@@ -8,7 +8,7 @@ from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, load_moments
 from projse.cli.table import print_prose, warnings_as_notes
 from projse.cli.text import json_text
-from projse.cli.write import STDOUT, place_to_write, write_text
+from projse.cli.write import STDOUT, place_to_write, room_for, write_text
 from projse.moments.stream import moments_from
 from projse.moments.sums import Moments
 from projse.warn import many
@@ -29,7 +29,8 @@ def build(reading: Reading, output: Path, jobs: int | None) -> None:
                 **reading.encoding,
             )
         )
-    moments.save(place)
+    with room_for(place):
+        moments.save(place)
     _say(f"{reading.summary(moments)}. {output}: {describe(moments)}")
 
 
@@ -37,7 +38,8 @@ def merge(files: list[str], output: Path) -> None:
     """Add moments of disjoint rows: a month is the sum of its days."""
     place = place_to_write(output, files, regular=True)
     total = reduce(Moments.__add__, load_disjoint(files))
-    total.save(place)
+    with room_for(place):
+        total.save(place)
     _say(f"{output}: {describe(total)}")
 
 
@@ -46,7 +48,8 @@ def subtract(whole: str, files: list[str], output: Path) -> None:
     place = place_to_write(output, [whole, *files], regular=True)
     (rest,) = load_moments([whole])
     rest = reduce(Moments.__sub__, load_disjoint(files), rest)
-    rest.save(place)
+    with room_for(place):
+        rest.save(place)
     _say(f"{output}: {describe(rest)}")
 
 

@@ -2,7 +2,8 @@
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from projse.atomic import write_whole
 from projse.sources.files import identity
 
 STDOUT = "-"
+CLOSED = "Standard output is closed; name a file to write."
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def is_terminal(where: str | Path) -> bool:
     """Tell whether what is written there is shown to someone."""
     if where == STDOUT:
         if sys.stdout is None:
-            raise OSError("Standard output is closed; name a file to write.")
+            raise OSError(CLOSED)
         return sys.stdout.isatty()
     if not Path(where).is_char_device():
         return False
@@ -94,11 +96,39 @@ def is_terminal(where: str | Path) -> bool:
 def write_text(where: str | Path, text: str) -> None:
     """Write to standard output, to a device, or to a file, of which nobody sees a part."""
     if where == STDOUT:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        _to_stdout(text)
         return
     place = Path(where)
-    if is_special(place):
-        place.write_bytes(text.encode())
-        return
-    write_whole(place, text.encode())
+    with room_for(place):
+        if is_special(place):
+            place.write_bytes(text.encode())
+        else:
+            write_whole(place, text.encode())
+
+
+@contextmanager
+def room_for(place: Path) -> Iterator[None]:
+    """Name the file that cannot be written; the system tells only why."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(
+            f"{place} cannot be written: {error.strerror or error}. Free some space, or write "
+            "elsewhere."
+        ) from error
+
+
+def _to_stdout(text: str) -> None:
+    """Write to standard output: as UTF-8, like files, where it cannot hold the text."""
+    if sys.stdout is None:
+        raise OSError(CLOSED)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode())
+    else:
+        sys.stdout.write(text)
+    sys.stdout.flush()
