@@ -156,6 +156,8 @@ class KnockoffProjSe(
     The first twelve matter; one false discovery among them is what ``fdr=0.1`` allows.
     """
 
+    _tells_categories = True
+
     def __init__(
         self,
         selector: Any = None,
