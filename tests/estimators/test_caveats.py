@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import pytest
 from planted import planted
 from scipy.stats import norm
 
 from projse import ProjSe
 from projse.estimators.caveats import pvalue_caveats
-from projse.exceptions import UnreliableSelectionWarning
 
 
 def caveats(selector):
@@ -74,14 +72,3 @@ def test_rare_levels_and_gaps_are_no_tails_of_their_variable(seed):
     selector = ProjSe(4, missing="indicator").fit(X, Y)
     assert {"city", "dose"} & set(selector.selected_names_)
     assert caveats(selector) == []
-
-
-def test_auto_warns_of_long_tails_and_a_number_of_picks_does_not(seed):
-    X, Y = with_tails(seed)
-    with pytest.warns(UnreliableSelectionWarning, match=r"'auto' goes by p-values.*'gene5'"):
-        selector = ProjSe("auto").fit(X, Y)
-    assert "gene5" in selector.selected_names_
-    with pytest.warns(UnreliableSelectionWarning, match="'gene5'"):
-        ProjSe("auto").fit_moments(selector.moments_)
-    ProjSe(3).fit(X, Y)
-    ProjSe("auto").fit(*with_tails(seed, "y"))

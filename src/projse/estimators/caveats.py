@@ -35,15 +35,13 @@ def pvalue_caveats(selector: Any, moments: Moments, names: Sequence[str]) -> lis
         return []
     found = [
         counts_caveat(moments.sum_weights, moments.n_samples),
-        tails_caveat(selector, moments, names),
+        _tails(selector, moments, names),
     ]
     return [caveat for caveat in found if caveat]
 
 
-def tails_caveat(selector: Any, moments: Moments, names: Sequence[str]) -> str:
+def _tails(selector: Any, moments: Moments, names: Sequence[str]) -> str:
     """Name a pick and an output whose tails are long; of picks of several columns nothing is known.
-
-    Nothing is said where there are none. The parameters are those of :func:`pvalue_caveats`.
 
     A level or a gap that is rare is left out of its variable, though its column has a long tail.
     """

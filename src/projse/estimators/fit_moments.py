@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.estimators.caveats import tails_caveat
 from projse.estimators.fitted import all_or_nothing, remember_candidates
 from projse.estimators.given_moments import check_given, refuse_qr
 from projse.estimators.parameters import check_parameters
@@ -175,15 +174,6 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
             UnreliableSelectionWarning,
         )
 
-    def _warn_tails(self, moments: Moments) -> None:
-        """Warn where p-values, by which the selection ended, are too small for what it holds."""
-        caveat = tails_caveat(self, moments, self.variable_names_)
-        if caveat:
-            warn_caller(
-                f"n_features_to_select='auto' goes by p-values. {caveat}",
-                UnreliableSelectionWarning,
-            )
-
     def _task(self, one_view: bool) -> Task:
         """Resolve the parameters against the columns that are remembered."""
         return Task.of(self, self.n_features_in_, self._feature_names(), one_view)
@@ -236,8 +226,6 @@ class FitMomentsMixin(ResultsMixin, RowSelector):
         for doubt in outcome.doubts:
             warn_caller(doubt, UnreliableSelectionWarning)
         self._warn_few_rows(outcome.few_rows, outcome.n_rows)
-        if outcome.plan.significance is not None and outcome.moments is not None:
-            self._warn_tails(outcome.moments)
         asked = outcome.plan.significance is None
         if (asked or outcome.lacks_products) and len(selected) < (wanted or 0):
             why, kind = "nothing that is left adds to them", RankExhaustedWarning
