@@ -22,6 +22,7 @@ LAWS: dict[str, Callable[..., Array]] = {
     "heavy": lambda rng, size: rng.standard_t(3, size=size),
     "exponential": np.random.Generator.exponential,
     "log-normal": np.random.Generator.lognormal,
+    "rare": lambda rng, size: (rng.random(size) < 0.1).astype(float),
 }
 """What every number of a data set is drawn from, by its tails."""
 
@@ -107,6 +108,9 @@ NULL = [
     Setting("heavy tails (t3), one output", tails="heavy", q=1),
     Setting("skewed (exponential)", tails="exponential"),
     Setting("skewed (log-normal)", tails="log-normal"),
+    Setting("events in one row of ten", tails="rare", m=200),
+    Setting("events in one row of ten, one output", tails="rare", m=200, q=1),
+    Setting("events in one row of ten, many rows", tails="rare", m=1000),
     Setting("few rows", m=15),
     Setting("more candidates than rows", m=40, p=300),
     Setting("unequal precision as weights", weights=True),

@@ -143,7 +143,7 @@ def forget_removed(rest: Moments, removed: Moments) -> None:
             continue
         squares = np.where(squares > FORGOTTEN * rest.eps * peak, squares, np.inf)
         root = np.sqrt(squares * (n / w)) if w > 0 else np.full_like(squares, np.inf)
-        several = ~np.isclose(w * (mean - low) * (high - mean), squares, rtol=1e-6, atol=0)
+        several = ~of_two_values(low, high, mean, squares, w)
         near = np.sqrt(HIGH / 4) * root
         bounded = getattr(rest, f"{view}_bounded")
         loose = np.zeros(len(low), dtype=bool) if bounded is None else bounded
@@ -151,6 +151,18 @@ def forget_removed(rest: Moments, removed: Moments) -> None:
         rose = several & (loose | (gone[1] >= high)) & _is_gone(high - mean, root, loose)
         setattr(rest, names[0], np.where(fell, mean - near, low))
         setattr(rest, names[1], np.where(rose, mean + near, high))
+
+
+def of_two_values(
+    low: Array, high: Array, mean: Array, squares: Array, w: float
+) -> NDArray[np.bool_]:
+    """Tell which columns have no values but their extremes: none between them has larger squares.
+
+    ``squares`` are sums about the mean, over rows of weight ``w``. All arrays of shape (n,).
+    """
+    largest = w * (mean - low) * (high - mean)
+    two: NDArray[np.bool_] = np.isclose(largest, squares, rtol=1e-6, atol=0)
+    return two
 
 
 def _is_gone(
