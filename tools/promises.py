@@ -18,6 +18,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Iterator
@@ -121,6 +122,7 @@ def _tests(found: dict[str, Any]) -> Iterator[Row]:
 def _ran(found: dict[str, Any]) -> Row:
     outcomes, python = found["outcomes"], found["python"]
     said = [f"{_number(outcomes.get(key, 0))} {key}" for key in ("passed", "failed", "skipped")]
+    said += [f"commit {found['commit']}"] if found.get("commit") else []
     shown = NAMED[:4] if found["kind"] != "matrix" else NAMED
     with_ = [f"{name} {found['versions'][name]}" for name in shown if name in found["versions"]]
     command = f"python tools/promises.py run {found['kind']}"
@@ -234,6 +236,20 @@ def core() -> str:
     return "+".join(sorted(found))
 
 
+def commit() -> str | None:
+    """Return the commit that is tested, and whether its code was changed; None if unknown."""
+
+    def git(*arguments: str) -> str:
+        given = ["git", "-C", str(ROOT), *arguments]
+        return subprocess.run(given, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        changed = git("status", "--porcelain", "--", "src", "tests")
+        return git("rev-parse", "--short=9", "HEAD") + (" with changes" if changed else "")
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
 def run(kind: str, *options: str) -> bool:
     """Run tests of a kind here, and save how they ended; tell whether all is well.
 
@@ -254,11 +270,19 @@ def run(kind: str, *options: str) -> bool:
         python += " free-threaded"
     versions = {name: version(name) for name in NAMED if find_spec(MODULES.get(name, name))}
     of = {"core": core()} if "OPENBLAS_CORETYPE" in os.environ else {}
+    tested = {} if kind == "archive" else {"commit": commit()}
     name = "-".join([kind, *python.split(), "numpy", versions["numpy"], *of.values()])
     path = RAN / f"{name}.json"
     before = _read(path).get("outcomes", {}) if "--lf" in options else {}
     counts = Counter({**before, "failed": 0}) + Counter(outcomes.found)
-    found = {"kind": kind, "python": python, **of, "versions": versions, "outcomes": dict(counts)}
+    found = {
+        "kind": kind,
+        "python": python,
+        **of,
+        **tested,
+        "versions": versions,
+        "outcomes": dict(counts),
+    }
     RAN.mkdir(exist_ok=True)
     path.write_text(json.dumps(found, indent=1) + "\n")
     return not counts["failed"]

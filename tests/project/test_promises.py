@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import runpy
+import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -130,6 +131,23 @@ def test_runs_of_a_source_archive_are_told_from_those_of_a_clone(tmp_path, monke
     with pytest.raises(SystemExit, match="archive"):
         _run("plain", tmp_path, monkeypatch)
     assert _run("archive", tmp_path, monkeypatch)[1]["kind"] == "archive"
+
+
+def test_a_run_names_the_commit_that_it_tested(tmp_path, monkeypatch):
+    (tmp_path / "bare").mkdir()
+    assert _run("rooms", tmp_path / "bare", monkeypatch)[1]["commit"] is None
+    root = tmp_path / "clone"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "code.py").write_text("x = 1\n")
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@b.c"]
+    for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *arguments], check=True)
+    head = subprocess.run([*git, "rev-parse", "HEAD"], capture_output=True, text=True, check=True)
+    tested = _run("rooms", root, monkeypatch)[1]["commit"]
+    assert len(tested) >= 9
+    assert head.stdout.startswith(tested)
+    (root / "src" / "code.py").write_text("x = 2\n")
+    assert _run("rooms", root, monkeypatch)[1]["commit"] == f"{tested} with changes"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tools" / "ran").glob("*.json")), ids=str)
