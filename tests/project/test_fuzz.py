@@ -139,6 +139,28 @@ def test_runs_add_up_and_defects_stay_found(part):
     assert "of which 1 are mended; 2 minutes of the processor" in three["outcome"]
 
 
+def test_no_process_grows_for_hours(part, tmp_path, monkeypatch):
+    one = tmp_path / "one.py"
+    one.write_text(
+        "import json, pathlib, sys\n"
+        "name, folder, seconds, seed = sys.argv[1:]\n"
+        "print(seed, seconds)\n"
+        "counts = {'succeeded': 5, 'seconds': float(seconds) + 0.5, 'defects': []}\n"
+        "pathlib.Path(folder, 'counts.json').write_text(json.dumps(counts))\n"
+    )
+    cli = part("cli")
+    monkeypatch.setattr(cli, "ONE", one)
+    monkeypatch.setattr(cli, "TURN", 900)
+    done = cli.fuzz("x", tmp_path / "work", 2000, 7)
+    turns = [line.split() for line in (tmp_path / "work" / "log").read_text().splitlines()]
+    assert [seed for seed, _ in turns] == ["7", "8", "9"]
+    assert all(600 < float(seconds) < 700 for _, seconds in turns)
+    assert done["tried"] == {"succeeded": 15}
+    assert 2000 <= done["seconds"] < 2002
+    assert done["defects"] == []
+    assert cli.fuzz("x", tmp_path / "work", 60, 7)["seconds"] == 60.5
+
+
 def test_what_failed_before_is_tried_again(part, tmp_path):
     crashes = tmp_path / "crashes"
     crashes.mkdir()
