@@ -293,6 +293,14 @@ def test_a_group_that_fills_the_rows_is_no_surprise():
     assert np.isnan(group_pvalue(3.0, 2, 40, 40.0, np.array([2])))
 
 
+@pytest.mark.parametrize("d", [1, 2])
+def test_rounding_of_a_pick_that_is_explained_wholly_does_not_change_its_pvalue(d):
+    sizes = np.array([1, 1, 2, 2, 2])  # those of 2 columns have the same score well below 2
+    below, above = (group_pvalue(d * share, d, 2, 8.0, sizes) for share in (1 - 1e-15, 1 + 1e-15))
+    assert above > 1e-5
+    assert_allclose(above, below, rtol=1e-9)
+
+
 def test_references_of_no_dimension_have_no_pvalues():
     assert np.isnan(group_pvalue(0.0, 2, 0, 40.0, np.array([2, 1])))
 

@@ -86,6 +86,7 @@ def group_pvalue(
     if d == 0 or d >= degrees:
         return 1.0
     chance = Chance(np.ones(rank), degrees, len(sizes))
+    V = min(V, rank, d)  # by rounding it may be more, which no other variable could reach
     score = float(chance.scores(np.array([V]), np.array([d]))[0])
     kinds, counts = np.unique(sizes[sizes > 0], return_counts=True)
     tails = pillai_tail(chance.totals(score, kinds), kinds, rank, degrees)
