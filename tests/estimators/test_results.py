@@ -198,6 +198,21 @@ def test_files_sparse_rows_and_moments_tell_the_same(seed, tmp_path):
             np.testing.assert_allclose(one[2:], other[2:], rtol=1e-6)
 
 
+@pytest.mark.parametrize("form", [PAPER, {"kernel": "poly", "redundancy": 1.0}])
+def test_explained_is_given_the_covariates_where_nothing_was_conditioned_on_picks(seed, form):
+    X, Y = mixed(seed, m=80, n=9, q=4)
+    Z = np.random.default_rng(seed).normal(size=(80, 2))
+    residuals = [A - LinearRegression().fit(Z, A).predict(Z) for A in (X, Y)]
+    for weight in (None, np.arange(80) % 3 + 1):
+        selector = ProjSe(3, **form).fit(X, Y, sample_weight=weight, covariates=Z)
+        if weight is None:
+            expected = least_squares(residuals[0][:, selector.selected_], residuals[1])
+            np.testing.assert_allclose(selector.explained_, expected, atol=1e-8)
+        moments = Moments.from_arrays(X, Y, weight, covariates=Z)
+        other = ProjSe(3, **form).fit_moments(moments)
+        np.testing.assert_allclose(selector.explained_, other.explained_, atol=1e-8)
+
+
 def test_wide_files_keep_the_products_that_their_passes_made(seed, tmp_path):
     X, Y = mixed(seed, m=60, n=700, q=3)
     names = [f"x{j}" for j in range(700)]

@@ -293,6 +293,28 @@ def test_a_group_that_fills_the_rows_is_no_surprise():
     assert np.isnan(group_pvalue(3.0, 2, 40, 40.0, np.array([2])))
 
 
+@pytest.mark.parametrize("d", [1, 2])
+def test_rounding_of_a_pick_that_is_explained_wholly_does_not_change_its_pvalue(d):
+    sizes = np.array([1, 1, 2, 2, 2])  # those of 2 columns have the same score well below 2
+    below, above = (group_pvalue(d * share, d, 2, 8.0, sizes) for share in (1 - 1e-15, 1 + 1e-15))
+    assert above > 1e-5
+    assert_allclose(above, below, rtol=1e-9)
+
+
+@pytest.mark.parametrize("near", [1e-1, 1e-3, 3e-5])
+@pytest.mark.parametrize("form", [{}, {"redundancy": 0.5}, {"redundancy": 1.0}])
+def test_a_combination_of_near_copies_in_a_group_before_has_a_pvalue_of_1(seed, form, near):
+    rng = np.random.default_rng([seed, 31])
+    before, change = rng.normal(size=(2, 60))
+    y = before + 0.5 * change + 0.3 * rng.normal(size=60)
+    X = np.column_stack([before, before + near * change, change, rng.normal(size=(60, 3))])
+    model = fitted(X, y, n_features_to_select=5, groups=list("aabcde"), **form)
+    picks = model.selected_.tolist()
+    last = max(picks.index(0), picks.index(1))
+    if picks[last] == 1:  # the change, after the group
+        assert model.pvalues_[last] == 1.0
+
+
 def test_references_of_no_dimension_have_no_pvalues():
     assert np.isnan(group_pvalue(0.0, 2, 0, 40.0, np.array([2, 1])))
 

@@ -223,6 +223,25 @@ def test_restart_uses_the_same_space_again(seed):
     assert got.rounds_.tolist() == [1] * 3 + [2] * 3 + [3] * 3
 
 
+@pytest.mark.parametrize("how", ["gram", "qr", "moments"])
+def test_a_share_of_the_trace_is_one_of_all_directions_whatever_tol_cuts(seed, how):
+    rng = np.random.default_rng([seed, 21])
+    X, Y = rng.normal(size=(60, 5)), rng.normal(size=(60, 8)) @ rng.normal(size=(8, 8))
+    unit = (Y - Y.mean(axis=0)) / Y.std(axis=0) / np.sqrt(60)
+    values = np.linalg.svd(unit)[1] ** 2
+    shares = np.cumsum(values) / values.sum()
+    share = float((shares[1] + shares[2]) / 2)
+    for place, expected in ((1, 2), (4, 3)):
+        tol = float((values[place] + values[place + 1]) / 2 / values[0])
+        parameters = {"rank": share, "tol": tol, "solver": "qr" if how == "qr" else "gram"}
+        selector = ProjSe(1, **parameters)
+        if how == "moments":
+            selector.fit_moments(Moments.from_arrays(X, Y))
+        else:
+            selector.fit(X, Y)
+        assert selector.reference_rank_ == expected
+
+
 def test_stop_warns_when_it_selects_fewer(seed):
     X, Y = problem(np.random.default_rng([seed, 7]))
     with pytest.warns(RankExhaustedWarning, match="Selected 3 of 9"):

@@ -192,8 +192,8 @@ class ProjSe(
         up to the R² of all picks. Given the covariates, where there are any. For class labels an
         output is the indicator of a class; in one view the outputs are the candidates. The same
         linear R² with every kernel. NaN for an output that is constant. Where a fit had no need of
-        the products of its picks and they are many, an AttributeError says how to get them; so it
-        does of a sketch, which knows no single output.
+        the products of its picks, and they are many or their rows have gone by (files, batches), an
+        AttributeError says how to get them; so it does of a sketch, which knows no single output.
     output_names_ : ndarray of str of shape (n_outputs,)
         Columns of ``explained_``: names of columns, class labels, or y0, y1, ….
     n_features_in_ : int

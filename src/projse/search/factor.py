@@ -55,8 +55,8 @@ def factor(
     alpha : float
         Ridge.
     rank : int, float or None
-        Keep at most this many leading directions, or this share of the trace. Of tied ones, those
-        closest to the first variables.
+        Keep at most this many leading directions, or this share of the trace, whatever ``tol``
+        cuts of it. Of tied ones, those closest to the first variables.
     tol : float or None
         Cut eigenvalues below this share of the largest one.
     eps : float
@@ -83,6 +83,7 @@ def factor(
     values, vectors = eigh(K) if directions is None else directions
     values, vectors = values[::-1], vectors[:, ::-1]
     top = float(values[0]) if largest is None else largest
+    total = float(values[values > 0].sum())
     cut = (default_tol(n, eps) if tol is None else tol) * top
     known = values > max(cut, 0.0)
     if amplification is not None:
@@ -90,7 +91,7 @@ def factor(
     if off is not None:
         known &= values > (STORED * off) ** 2 @ vectors**2
     values, vectors = values[known], vectors[:, known]
-    kept = _leading(values, rank)
+    kept = _leading(values, rank, total)
     tied = _cut_through(values, kept, eps)
     if tied is not None:
         space = vectors[:, tied]
@@ -130,8 +131,9 @@ def in_units(
     Q, roots, V = np.linalg.svd(G, full_matrices=False)
     values = roots**2
     known = int((values > (tol or 0.0) * largest).sum())
+    total = float(values.sum())
     values = values[:known]
-    kept = _leading(values, rank)
+    kept = _leading(values, rank, total)
     tied = _cut_through(values, kept, float(np.finfo(np.float64).eps))
     if tied is not None:
         rotation = by_order(V[tied].T, kept - tied.start)
@@ -149,9 +151,9 @@ def _cut_through(values: Array, kept: int, eps: float) -> slice | None:
     return tied if tied.stop > kept else None
 
 
-def _leading(values: Array, rank: int | float | None) -> int:
-    """Return how many of these eigenvalues, in falling order, ``rank`` keeps."""
+def _leading(values: Array, rank: int | float | None, total: float) -> int:
+    """Return how many of these eigenvalues, in falling order, ``rank`` keeps; a share is of all."""
     if isinstance(rank, float):
-        share = np.cumsum(values) / values.sum()
+        share = np.cumsum(values) / total
         return min(len(values), int(np.searchsorted(share, rank - 1e-12)) + 1)
     return len(values) if rank is None else min(len(values), rank)

@@ -86,6 +86,7 @@ def group_pvalue(
     if d == 0 or d >= degrees:
         return 1.0
     chance = Chance(np.ones(rank), degrees, len(sizes))
+    V = min(V, rank, d)  # by rounding it may be more, which no other variable could reach
     score = float(chance.scores(np.array([V]), np.array([d]))[0])
     kinds, counts = np.unique(sizes[sizes > 0], return_counts=True)
     tails = pillai_tail(chance.totals(score, kinds), kinds, rank, degrees)
@@ -123,8 +124,16 @@ class GivenGroups:
         self._rounding = rounding
         self._alone = np.empty((0, 0))
         self._coordinates = np.empty((rank, 0))
+        self._off = np.empty(0)
 
-    def add(self, own: Array, products: Array, coordinates: Array, sizes: Array) -> float:
+    def add(
+        self,
+        own: Array,
+        products: Array,
+        coordinates: Array,
+        sizes: Array,
+        off: Array | float = 0.0,
+    ) -> float:
         """Add a pick, and return its p-value.
 
         Parameters
@@ -137,20 +146,25 @@ class GivenGroups:
             In an orthonormal basis of the reference space.
         sizes : ndarray of int
             Dimensions of the variables that it was chosen from.
+        off : ndarray of shape (d,), or float
+            Squared norm of what each of its columns is off by rounding.
         """
         if np.isnan(self.degrees):
             return float("nan")
         before = self._coordinates
-        left, n_alone = self._given(self._alone, products, own)
-        unexplained, n_with = self._given(
+        off = np.broadcast_to(off, len(own))
+        left, parts, n_alone = self._given(self._alone, products, own)
+        unexplained, _, n_with = self._given(
             self._alone - before.T @ before,
             products - before.T @ coordinates,
             own - coordinates.T @ coordinates,
         )
+        values, vectors = np.linalg.eigh(left)
+        rounding = off @ vectors**2 + self._off @ (parts @ vectors) ** 2
+        known = values > np.maximum(rounding, self._rounding)
         self._alone = np.block([[self._alone, products], [products.T, own]])
         self._coordinates = np.hstack([before, coordinates])
-        values, vectors = np.linalg.eigh(left)
-        known = values > self._rounding
+        self._off = np.concatenate([self._off, off])
         share = np.einsum("ij,ij->j", vectors, unexplained @ vectors)[known] / values[known]
         d = int(known.sum())
         V = d - float(np.clip(share, 0.0, 1.0).sum())
@@ -161,9 +175,19 @@ class GivenGroups:
             return 1.0
         return group_pvalue(V, d, rank, self.degrees - n_alone, sizes, self._room - n_alone)
 
-    def _given(self, before: Array, products: Array, own: Array) -> tuple[Array, int]:
-        """Take the variables before out of a block; return also their number of dimensions."""
+    def _given(self, before: Array, products: Array, own: Array) -> tuple[Array, Array, int]:
+        """Take the variables before out of a block.
+
+        Returns
+        -------
+        left : ndarray of shape (d, d)
+        parts : ndarray of shape (s, d)
+            How much of each variable before is taken out.
+        n : int
+            Number of dimensions of the variables before.
+        """
         values, vectors = np.linalg.eigh(before)
-        known = values > self._rounding
-        part = (vectors[:, known] / np.sqrt(values[known])).T @ products
-        return own - part.T @ part, int(known.sum())
+        known = values > np.maximum(self._off @ vectors**2, self._rounding)
+        whitened = vectors[:, known] / np.sqrt(values[known])
+        part = whitened.T @ products
+        return own - part.T @ part, whitened @ part, int(known.sum())

@@ -295,12 +295,12 @@ def _own(route: Route, selection: Selection, indices: Array, spec: KernelSpec) -
         if len(known) >= k - 1:
             return cosines * np.outer(norms, norms)
     made_more = bool(selection.x_rows)
-    if (
-        route.rows is None
-        or behind.n_covariates
-        or not (made_more or _is_cheap(route, k * (k + LOOK)))
-    ):
+    width = linear.n_x if behind.n_covariates else k  # they are taken out of whole rows
+    if route.rows is None or not (made_more or _is_cheap(route, k * (width + LOOK))):
         return None
+    if behind.n_covariates:
+        assert linear.x_rows is not None
+        return linear.x_rows(indices, indices)
     own = products_among(route.rows, behind, indices)
     if not spec.center:
         mean = behind.x_mean[indices]

@@ -52,6 +52,10 @@ class SoftVariables:
         plan, conditioned = space.plan, space.conditioning.rank
         degrees, room = plan.degrees - conditioned, plan.room - conditioned
         self._given = GivenGroups(search.rank, degrees, self._vanishing, room)
+        squares = space.conditioning.x_amplification(np.arange(gram.n_x)) ** 2
+        if search.is_whitened:
+            squares = search.layout.squares(squares)
+        self._off = 64 * gram.eps * squares
         self.redundancy = 0.0
         self._R = search.R.copy()
         # The references as they are left, in coordinates where they began as I.
@@ -109,7 +113,7 @@ class SoftVariables:
         chosen_from[waiting] = True
         sizes = self._layout.sizes[chosen_from]
         self._picked = np.concatenate([self._picked, np.arange(columns.start, columns.stop)])
-        return self._given.add(own, products, place, sizes)
+        return self._given.add(own, products, place, sizes, self._off[columns])
 
     def late_pvalues(self) -> list[float] | None:
         """Return None: p-values are told one by one."""
