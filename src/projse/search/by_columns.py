@@ -55,7 +55,9 @@ class ColumnSearch:
         self._plain = PlainScores(self.rank)
         plan, conditioned = self.space.plan, self.space.conditioning.rank
         self._dimensions = plan.degrees - conditioned, plan.room - conditioned
-        return greedy(self.deflation, self.eligible, tie_order=self.space.plan.tie_order)
+        # What conditioning left nothing of (copies of picks before, say) is not chosen from.
+        left = self.eligible & ~self.space.conditioning.vanished
+        return greedy(self.deflation, left, tie_order=self.space.plan.tie_order)
 
     def pvalue(self, pick: Pick, taken: int) -> float:
         """Return the p-value of a pick after others of its round; each is asked for once."""
