@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from planted import planted
@@ -372,8 +373,38 @@ def test_squares_that_overflow_are_refused_by_column(form, size, options):
         options = {"kernel": lambda A, B: A.T @ B}
     refuse_fit("Column 6 of X", "overflow", "divide", X=form(X), parameters=options)
     refuse_fit("Column 1 of y", "overflow", "divide", y=form(Y), parameters=options)
-    if options == {}:
-        refuse_fit("Column 0 of covariates", "overflow", covariates=size * X[:, 0])
+
+
+@pytest.mark.parametrize("size", [1e154, 1e200, 1e300])
+def test_covariates_whose_squares_overflow_are_named_as_they_were_given(size):
+    X, Y = planted(0)
+    Z = X[:, :2] * [1, size]
+    named = pd.DataFrame(Z, columns=["age", "dose"])
+    for covariates, name in (
+        (Z[:, 1], "covariates"),
+        (Z, "covariates[:, 1]"),
+        (named, "covariates['dose']"),
+    ):
+        message = refuse_fit(f"{name} holds", "overflow", "divide", covariates=covariates)
+        assert message.startswith(name)
+    # Where they are encoded with the rest of a table, or come from a file, they lie beside y.
+    table = pd.DataFrame(X[:, 2:], columns=LETTERS[2:])
+    mixed = table.assign(h=np.where(X[:, 7] > 0, "yes", "no"))
+    refuse_fit("Column 'dose' of covariates", "overflow", X=mixed, covariates=named)
+    source = pa.Table.from_pandas(table.assign(y=Y[:, 0], dose=Z[:, 1]))
+    refused(
+        lambda: ProjSe(2).fit_source(source, targets=["y"], covariates=["dose"]),
+        "Column 'dose' of covariates",
+        error=SourceError,
+    )
+
+
+@pytest.mark.parametrize("size", [1e-160, 1e-200])
+def test_covariates_whose_squares_vanish_are_named_as_covariates(size):
+    X, Y = planted(0)
+    moments = Moments.from_arrays(X, Y, covariates=X[:, :2] * [1, size])
+    with pytest.raises(ValueError, match=r"Column 'covariate1' of covariates .* vanish"):
+        ProjSe(2).fit_moments(moments)
 
 
 # Streams

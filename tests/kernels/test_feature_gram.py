@@ -97,6 +97,8 @@ def test_a_candidate_that_is_constant_has_no_products(seed, kind):
         rows = gram.x_rows(np.array([2, 7]), columns)
         assert not rows[:, 5 if columns is None else 1].any()
         assert rows[:, 3 if columns is None else 0].all()
+        # Nor does its own row have any, which is the same products.
+        assert not gram.x_rows(np.array([5]), columns).any()
     assert not gram.block(slice(None))[:, 5].any()
     assert gram.block(live).all()
     products = gram.left(np.ones(gram.n_y))

@@ -14,6 +14,7 @@ from paper import paper_form
 from variants import slow
 
 from projse import ProjSe
+from projse.exceptions import RankExhaustedWarning
 from projse.search.significance import selection_pvalue
 
 pytestmark = arbitrary_picks  # degenerate data are what these tests are about
@@ -326,3 +327,46 @@ def test_with_a_ridge_short_references_add_no_rounding_where_they_fill_the_rows(
             for solver in ("gram", "qr")
         )
         np.testing.assert_allclose(by_gram.scores_[:2], by_rows.scores_[:2], atol=1e-12)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("alpha", [0.0, 0.1, "auto"])
+@pytest.mark.parametrize("gap", [2.0**-7, 2.0**-10, 2.0**-13])
+def test_the_rounding_of_a_pick_is_not_picked_after_it(seed, gap, alpha, grouped):
+    """Next to nothing is left of a near copy, so that the direction that goes with it is rough."""
+    rng = np.random.default_rng([seed, 47])
+    a, b, *others = whole(rng, 4, 50)
+    Y = whole(rng, 50, 3) + b[:, None]
+    X = np.column_stack([a, a + gap * b, b, b - a, *others])
+    parameters = {"groups": [0, 1, 2, 3, 4, 4], "exclude": [4]} if grouped else {"exclude": [4, 5]}
+    model = ProjSe(4, include=[0], alpha=alpha, redundancy=0.0, round_size=None, **parameters)
+    with pytest.warns(RankExhaustedWarning):
+        model.fit(X, Y)
+    # Given the first, all others are one variable; rounding may tell which.
+    assert len(model.selected_) == 2
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("gap", [2.0**-7, 2.0**-10, 2.0**-13])
+@pytest.mark.parametrize("alpha", [0.0, 1e-12, 1e-8, 1e-4, 0.1, "auto"])
+def test_once_an_output_is_explained_rounding_is_not_picked(seed, alpha, gap, grouped):
+    """It is weighed with up to 1/alpha, and divided by what is left of near copies of the pick."""
+    rng = np.random.default_rng([seed, 48])
+    X = whole(rng, 50, 8)
+    X[:, 4:] = X[:, [0]] + gap * X[:, 4:]
+    groups = [0, 1, 2, 2, 3, 3, 4, 5] if grouped else None
+    for Y in (3 * X[:, [0]], X[:, [0, 0]] * [1, -2]):
+        with pytest.warns(RankExhaustedWarning):
+            model = ProjSe(6, alpha=alpha, groups=groups).fit(X, Y)
+        assert model.selected_.tolist() == [0]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("alpha", [1e-10, 1e-6, 1e-3, 1.0])
+def test_what_is_small_but_known_is_picked_with_a_ridge(seed, alpha, grouped):
+    rng = np.random.default_rng([seed, 49])
+    X = rng.normal(size=(200, 7))
+    small = 1e-6
+    Y = X[:, [2]] + small * X[:, [4]]
+    model = ProjSe(2, alpha=alpha, groups=[0, 1, 2, 3, 4, 5, 5] if grouped else None).fit(X, Y)
+    assert model.selected_.tolist() == [2, 4]

@@ -447,3 +447,40 @@ def test_variables_of_one_column_have_the_pvalues_of_columns(seed, room):
     assert found[3] == 1
     if room == 6.0:  # a dimension more than the references have after the first pick
         assert np.isnan(found[4:]).tolist() == [True, True, True, False]
+
+
+@arbitrary_picks
+@pytest.mark.parametrize(
+    ("round_size", "redundancy"), [(1, 0.0), (1, 0.3), (1, "auto"), (2, 0.0), (None, 0.0)]
+)
+def test_what_depends_on_variables_that_come_first_is_not_chosen_from(seed, round_size, redundancy):
+    rng = np.random.default_rng([seed, 45])
+    X, Y = rng.normal(size=(60, 8)), rng.normal(size=(60, 3))
+    copies = np.column_stack([X[:, 0] - X[:, 3], 2 * X[:, 3], X[:, 0]])
+    parameters = {"round_size": round_size, "redundancy": redundancy, "include": [0, 3]}
+    want = ProjSe(5, **parameters).fit(X, Y)
+    found = ProjSe(5, **parameters).fit(np.hstack([X, copies]), Y)
+    np.testing.assert_array_equal(found.selected_, want.selected_)
+    np.testing.assert_allclose(found.pvalues_, want.pvalues_, rtol=1e-6)
+    n_candidates = X.shape[1] - 2
+    alone = 1 - (1 - want.pvalues_[2]) ** (1 / n_candidates)
+    assert 0 < alone < want.pvalues_[2] < 1
+
+
+@arbitrary_picks
+@pytest.mark.parametrize("round_size", [1, 2])
+def test_nor_is_what_depends_on_picks_taken_out_wholly(seed, round_size):
+    rng = np.random.default_rng([seed, 46])
+    X, Y = rng.normal(size=(60, 6)), rng.normal(size=(60, 3))
+    X[:, 0] += Y[:, 0]
+    X[:, 4] = -3 * X[:, 0]
+    parameters = {"round_size": round_size, "redundancy": 0.0}
+    columns = ProjSe(4, **parameters).fit(X, Y)
+    alone = ProjSe(4, **parameters).fit(np.delete(X, 4, axis=1), Y)
+    more = np.hstack([X, rng.normal(size=(60, 2))])
+    parameters |= {"groups": [*range(6), 6, 6], "exclude": [6]}
+    variables = ProjSe(4, **parameters).fit(more, Y)
+    np.testing.assert_array_equal(columns.selected_, variables.selected_)
+    later = slice(round_size, None)
+    for other in (variables, alone):
+        np.testing.assert_allclose(columns.pvalues_[later], other.pvalues_[later], rtol=1e-6)

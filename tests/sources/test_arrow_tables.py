@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from projse import ProjSe, moments_from
+from projse import ProjSe, SourceError, moments_from
 from projse.sources.table.encoder import TableEncoder
 
 
@@ -54,3 +54,91 @@ def test_outputs_in_an_arrow_table_are_as_in_pandas(seed, names, target_type):
     np.testing.assert_array_equal(found.selected_, want.selected_)
     np.testing.assert_allclose(found.scores_, want.scores_, rtol=1e-12)
     assert found.moments_.target_names == want.moments_.target_names
+
+
+def dictionary_with_gaps(values, rng, *, numbers=False, n_chunks=2):
+    """A dictionary column: gaps lie among the rows and among the values."""
+    stored = ["u", None, "v", "w"] if not numbers else [1.0, None, 2.0, float("nan")]
+    own = pa.array(stored if rng.random() < 0.5 else stored[::-1])
+    place = {None if v != v else v: i for i, v in reversed(list(enumerate(own.to_pylist())))}
+    chunks = []
+    for part in np.array_split(np.asarray(values, dtype=object), n_chunks):
+        rows = [None if v is None and rng.random() < 0.3 else place[v] for v in part]
+        chunks.append(pa.DictionaryArray.from_arrays(pa.array(rows, pa.uint8()), own))
+    return pa.chunked_array(chunks)
+
+
+def assert_same_moments(found, want):
+    assert found.n_samples == want.n_samples
+    assert found.x_variables == want.x_variables
+    assert found.target_names == want.target_names
+    for name in ("sum_weights", "x_mean", "y_mean", "xx_diag", "yx", "yy"):
+        np.testing.assert_allclose(getattr(found, name), getattr(want, name), atol=1e-12)
+
+
+@pytest.mark.parametrize("numbers", [False, True])
+@pytest.mark.parametrize("missing", ["refuse", "drop", "indicator"])
+def test_gaps_among_the_values_of_a_dictionary_are_gaps_of_rows(seed, tmp_path, missing, numbers):
+    rng = np.random.default_rng(seed)
+    levels = np.array([1.0, 2.0, None] if numbers else ["u", "v", "w", None], dtype=object)
+    values = rng.choice(levels, 80)
+    values[:3] = None
+    kind = pa.float64() if numbers else pa.string()
+    plain = pa.table(
+        {"k": pa.array(values, kind), "a": rng.normal(size=80), "y": rng.normal(size=80)}
+    )
+    coded, whole = (
+        plain.set_column(0, "k", dictionary_with_gaps(values, rng, numbers=numbers, n_chunks=n))
+        for n in (2, 1)  # Arrow itself joins no such chunks
+    )
+    with pa.ipc.new_file(tmp_path / "coded.arrow", coded.schema) as file:
+        file.write_table(coded)
+    options = {"missing": missing, "categorical_features": ["k"]}
+
+    def fit(table):
+        X, y = table.select(["k", "a"]), table["y"].to_numpy()
+        return ProjSe(1, **options).fit(X, y).moments_
+
+    def fit_pandas(table):
+        X, y = table.select(["k", "a"]), table["y"].to_numpy()
+        return ProjSe(1, **options).fit(X.to_pandas(types_mapper=pd.ArrowDtype), y).moments_
+
+    def fit_batch(table):
+        batch = table.combine_chunks().to_batches()[0]
+        return ProjSe(1, **options).fit(batch.select(["k", "a"]), batch["y"].to_numpy()).moments_
+
+    def sums(source):
+        return moments_from(source, targets="y", **options)
+
+    ways = [(fit, coded), (fit_pandas, whole), (fit_batch, whole)]
+    ways += [(sums, coded), (sums, tmp_path / "coded.arrow"), (sums, coded.to_batches())]
+    for way, source in ways:
+        if missing == "refuse":
+            with pytest.raises(ValueError, match=r"gaps, in column 'k'"):
+                way(source)
+        else:
+            assert_same_moments(
+                way(source), (fit if way in (fit_pandas, fit_batch) else way)(plain)
+            )
+
+
+def test_so_are_those_of_labels_covariates_and_weights(seed):
+    rng = np.random.default_rng(seed)
+    labels = rng.choice(np.array(["u", "v", "w", None], dtype=object), 80)
+    weights = rng.choice(np.array([1.0, 2.0, None], dtype=object), 80)
+    plain = pa.table(
+        {"a": rng.normal(size=80), "y": rng.normal(size=80), "k": labels, "w": weights}
+    )
+    coded = plain.set_column(2, "k", dictionary_with_gaps(labels, rng))
+    coded = coded.set_column(3, "w", dictionary_with_gaps(weights, rng, numbers=True))
+    for names, roles in (
+        (["a", "k"], {"targets": "k"}),
+        (["a", "y", "k"], {"targets": "y", "covariates": ["k"]}),
+        (["a", "y", "w"], {"targets": "y", "weight": "w"}),
+    ):
+        found, want = (
+            moments_from(table.select(names), missing="drop", **roles) for table in (coded, plain)
+        )
+        assert_same_moments(found, want)
+        with pytest.raises(SourceError, match=r"null|gaps"):
+            moments_from(coded.select(names), **roles)

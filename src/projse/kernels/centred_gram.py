@@ -98,4 +98,5 @@ class CentredGram(FeatureGram):
         rows *= self._ux[indices][:, None]
         rows *= self._ux[everywhere]
         rows[:, ~self.alive[everywhere]] = 0.0
+        rows[~self.alive[indices]] = 0.0
         return rows

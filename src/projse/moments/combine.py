@@ -59,7 +59,7 @@ def combine(a: Moments, b: Moments, sign: int) -> Moments:
     names = combined.feature_names, combined.target_names
     refuse_overflow(combined.xx_diag, combined._x_label, names[0])
     if combined.yy is not None:
-        refuse_overflow(np.diag(combined.yy), "y", names[1])
+        refuse_overflow(np.diag(combined.yy), "y", names[1], combined.n_covariates)
     if sign > 0 and a.n_samples and b.n_samples:
         # Means of a constant column are equal to the last digit.
         y_differs = None if a.y_mean is None else a.y_mean != b.y_mean

@@ -196,7 +196,7 @@ def _dense_moments(
             refuse_non_finite(counted.X, rows.x_label, rows.feature_names)
             refuse_overflow(sums.xx_diag, rows.x_label, rows.feature_names)
             refuse_non_finite(counted.Y, "y", rows.target_names)
-            refuse_overflow(y_squares, "y", rows.target_names)
+            refuse_overflow(y_squares, "y", rows.target_names, rows.n_covariates)
         break
     w = sums.weight
     dx, dy = sums.x / (w or 1.0), sums.y / (w or 1.0)
@@ -297,7 +297,7 @@ def _sparse_moments(rows: Rows, with_xx: bool) -> Moments:
             sums, y_shift, _ = accumulate_dense(
                 Y, None, weight, with_xx=True, dtype=np.dtype(np.float64)
             )
-        refuse_overflow(sums.xx_diag, "y", rows.target_names)
+        refuse_overflow(sums.xx_diag, "y", rows.target_names, rows.n_covariates)
         dy = sums.x / total
         y_mean = y_shift + dy
         assert sums.xx is not None

@@ -36,19 +36,20 @@ def squared_norms(moments: Moments, label: str, center: bool) -> Array:
     about, or from a larger sum that rows were taken out of. The values themselves are exact: a
     spread of a few units in their last place is one. Squares that leave the range are refused.
     """
-    w = moments.sum_weights
+    w, n_covariates = moments.sum_weights, 0
     if label == "X":
         centred, mean, peak = moments.xx_diag, moments.x_mean, moments.x_peak
         names, label = moments.feature_names, moments._x_label
     else:
         assert moments.yy is not None and moments.y_mean is not None
         centred, mean, peak = moments.yy.diagonal(), moments.y_mean, moments.y_peak
-        names = moments.target_names
+        names, n_covariates = moments.target_names, moments.n_covariates
     if not center:
         with np.errstate(over="ignore"):
             norms: Array = centred + w * mean**2
-        refuse_overflow(norms, label, names)
-        refuse_vanishing((norms < SMALLEST_SQUARES) & ((norms > 0) | (mean != 0)), label, names)
+        refuse_overflow(norms, label, names, n_covariates)
+        small = (norms < SMALLEST_SQUARES) & ((norms > 0) | (mean != 0))
+        refuse_vanishing(small, label, names, n_covariates)
         return norms
     with np.errstate(over="ignore"):
         rounding = w * (4 * EPS * mean) ** 2
@@ -57,7 +58,7 @@ def squared_norms(moments: Moments, label: str, center: bool) -> Array:
     norms = np.where(centred > rounding, centred, 0.0)
     low = norms < SMALLEST_SQUARES
     if low.any():
-        refuse_vanishing(low & (norms > 0), label, names)
+        refuse_vanishing(low & (norms > 0), label, names, n_covariates)
     return norms
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.kernels.feature_gram import ENTRY_ROUNDING
 from projse.kernels.rank import default_tol
 from projse.search.deflation import ProjectedDeflation
 from projse.search.greedy import Pick, greedy
@@ -55,7 +57,9 @@ class ColumnSearch:
         self._plain = PlainScores(self.rank)
         plan, conditioned = self.space.plan, self.space.conditioning.rank
         self._dimensions = plan.degrees - conditioned, plan.room - conditioned
-        return greedy(self.deflation, self.eligible, tie_order=self.space.plan.tie_order)
+        # What conditioning left nothing of (copies of picks before, say) is not chosen from.
+        left = self.eligible & ~self.space.conditioning.vanished
+        return greedy(self.deflation, left, tie_order=self.space.plan.tie_order)
 
     def pvalue(self, pick: Pick, taken: int) -> float:
         """Return the p-value of a pick after others of its round; each is asked for once."""
@@ -85,6 +89,8 @@ class SoftColumns:
         alive = search.eligible & ~conditioning.vanished
         ridge = plan.ridge(space.values, space.alpha, int(np.count_nonzero(alive)))
         self._vanishing = gram.eps ** (2 / 3)
+        # Scores are squares, and so is their rounding: it does not get near this.
+        self._clear = gram.eps ** (1 / 3)
         gone = default_tol(gram.n_y, gram.eps)
         self._soft = SoftConditioning(deflation.R, alive, ridge, self._vanishing, gone)
         self._initial = self._soft.scores()
@@ -104,11 +110,44 @@ class SoftColumns:
 
     def best(self, first: int | None) -> Pick | None:
         """Return the best of the eligible, or ``first``; None where rounding explains them all."""
-        pick = self._soft.best(self.eligible, self._space.plan.tie_order, first)
-        if pick is None:
-            return None
-        floor = self._deflation.floor(pick.index, self._initial[pick.index])
-        return None if pick.score <= floor else pick
+        order = self._space.plan.tie_order
+        pick = self._soft.best(self.eligible, order, first)
+        n_candidates = 0 if pick is None else pick.n_candidates
+        known = self.eligible
+        while pick is not None and pick.score <= self._clear:
+            if pick.score > self._rounding(np.array([pick.index]))[0]:
+                break
+            # What scores less may be known better: more of it is left.
+            known = known & (self._soft.scores() > self._rounding(np.arange(self._soft.n)))
+            pick = self._soft.best(known, order, first)
+        return None if pick is None else replace(pick, n_candidates=n_candidates)
+
+    def _rounding(self, indices: Array) -> Array:
+        """Return scores of candidates that rounding alone can explain.
+
+        Rounding of coordinates grows with the metric, as references are explained: a direction of
+        which next to nothing is left is weighed with up to ``1/α``. It grows with the coefficients
+        on the picks, of the candidates and of the references, as in
+        :class:`~projse.search.conditioning.Conditioning`. And scores divide by what is left of a
+        candidate.
+        """
+        soft, space, gram = self._soft, self._space, self._space.gram
+        metric, picks = soft.metric, soft.picks
+        squares, of_unit = space.rounding(metric)
+        W, V = soft.coefficients(indices)
+        own = space.conditioning.x_amplification(indices) ** 2
+        of_picks = space.conditioning.x_amplification(picks) ** 2
+        through = of_picks @ W**2
+        of_references = float(of_picks @ np.square(V @ metric.T).sum(axis=1))
+        off = through * of_unit + (own + through) * of_references
+        off = squares[indices] + (ENTRY_ROUNDING * gram.eps) ** 2 * off
+        # Directions, short ones of which are known less well.
+        ridged = space.values + space.alpha
+        longer = float(np.square(metric).sum(axis=0) @ (ridged.min(initial=np.inf) / ridged))
+        initial = self._initial[indices] + self._initial[picks] @ W**2
+        off += self._deflation.relative_floor * initial * longer
+        norms = soft.norms[indices]
+        return np.divide(off, norms, out=np.full_like(off, np.inf), where=norms > 0)
 
     def is_on_few_rows(self, j: int) -> bool:
         """Tell whether one or two rows make up a candidate, as far as that can be known."""

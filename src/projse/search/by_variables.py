@@ -101,14 +101,16 @@ class VariableSearch:
         """Yield picks of a round, best first, until nothing scores above rounding."""
         state = self._state = _Deflated(self)
         eligible = self.eligible.copy()
+        taken = 0.0  # rounding that went with the directions of picks
         while True:
             totals = self._totals(state.R)
-            usable = eligible & (totals > self.floor)
+            usable = eligible & (totals > self.floor + taken)
             pick = best_of(self._scores(totals, state), usable, self.space.plan.tie_order)
             if pick is None:
                 return
             eligible[pick.index] = False
             yield pick
+            taken = max(taken, float(self.floor[pick.index]))
             state.take(self.layout.columns(pick.index), self.floor[pick.index])
 
     def pvalue(self, pick: Pick, taken: int) -> float:

@@ -77,6 +77,8 @@ class ProjectedDeflation:
         self._applied = 0
         self.noise = noise if isinstance(noise, np.ndarray) else np.full(R.n, noise)
         self.relative_floor = relative_noise**2
+        # Of the picks whose directions were taken out: of an entry, and as a share of what was.
+        self._largest = self._largest_share = 0.0
 
     def scores(self) -> Array:
         Q = self._Q.rows
@@ -102,8 +104,12 @@ class ProjectedDeflation:
         q, Q = self.R.column(j), self._Q.rows
         for _ in range(2 if len(Q) else 0):  # twice is enough (Kahan, Parlett)
             q -= (Q @ q) @ Q
-        q /= math.sqrt(q @ q)
+        squared = float(q @ q)
+        q /= math.sqrt(squared)
         self._Q.append(q)
+        noise = float(self.noise[j]) ** 2
+        self._largest = max(self._largest, noise)
+        self._largest_share = max(self._largest_share, noise / squared)
         c: Array = self.R.project(q) if self._gathered is None else q @ self._gathered
         return c
 
@@ -118,7 +124,10 @@ class ProjectedDeflation:
             scores[columns] -= np.einsum("ij,ij->j", c, c)
 
     def floor(self, indices: Any, initial: Any) -> Any:
-        return self.R.rank * self.noise[indices] ** 2 + self.relative_floor * initial
+        # With the direction of a pick goes its rounding: as much as candidates have of it, which is
+        # neither more than they had at first nor, as it was the best, more than the pick had.
+        taken = np.minimum(self._largest, self._largest_share * initial)
+        return self.R.rank * (self.noise[indices] ** 2 + taken) + self.relative_floor * initial
 
 
 class CholeskyDeflation:

@@ -174,6 +174,7 @@ class ReferenceSpace:
         self.values = np.empty(0)
         # Ridge and truncation go by the directions of the references, not those of their basis.
         self.units = plan.spectrum if plan.needs_factor else None
+        self._F, self._y_amplification = np.empty((0, 0)), np.empty(0)
         self.is_full = False
 
     def copy(self) -> ReferenceSpace:
@@ -194,6 +195,7 @@ class ReferenceSpace:
         conditioning, gram = self.conditioning, self.gram
         amplification = conditioning.y_amplification()
         kept = self._factor(amplification)
+        self._F, self._y_amplification = kept.F, amplification
         if self.largest is None:
             self.largest = kept.largest
         self.values = kept.values
@@ -261,6 +263,24 @@ class ReferenceSpace:
     def _size_of_references(self) -> float:
         squares = np.diag(self.conditioning.reference())
         return float(squares.sum() if self.units is None else squares @ self.units**2)
+
+    def rounding(self, directions: Array) -> tuple[Array, float]:
+        """Return the squared length of the rounding along directions of the coordinates.
+
+        Parameters
+        ----------
+        directions : ndarray of shape (k, rank)
+            Of any length: as long as what lies along them counts.
+
+        Returns
+        -------
+        of_candidates : ndarray of shape (n_x,)
+        of_unit : float
+            The same for a column of products that are off by 1 each.
+        """
+        F = directions @ self._F
+        noise = self._noise(F, self._y_amplification)
+        return len(F) * noise**2, float(np.square(F * self._y_amplification).sum())
 
     def _noise(self, F: Array, amplification: Array) -> Array:
         """Root mean square rounding of the coordinates of each candidate."""

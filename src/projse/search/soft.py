@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
 
 from projse.kernels.feature_gram import tiles
 from projse.search.coordinates import Coordinates, squared_lengths
@@ -67,6 +68,8 @@ class SoftConditioning:
         self._vanishing = vanishing
         self._gone = gone
         self._A, self._B, self._U = (GrowingRows(n) for n in (R.n, R.rank, R.rank))
+        self._picks: list[int] = []
+        self._roots: list[float] = []
         self._squares = self._exact_squares()
         self._reference = 0.0
 
@@ -112,9 +115,27 @@ class SoftConditioning:
         lost *= beta
         step -= lost
         self._squares += step
+        self._picks.append(j)
+        self._roots.append(root)
         self._A.append(a)
         self._B.append(b)
         self._U.append(w * np.sqrt(gain))
+
+    @property
+    def picks(self) -> Array:
+        """What everything is conditioned on, shape (s,)."""
+        return np.array(self._picks, dtype=np.intp)
+
+    @property
+    def metric(self) -> Array:
+        """``G`` with ``score = ‖G r‖² / norm`` for coordinates r that are left, (r + s, r)."""
+        return np.concatenate([np.eye(self.R.rank), self._U.rows])
+
+    def coefficients(self, columns: Any) -> tuple[Array, Array]:
+        """Return those on the picks, ``(K_SS + Λ)⁻¹ K_S·``: of candidates and of coordinates."""
+        A = self._A.rows
+        L = np.triu(A[:, self.picks], 1) + np.diag(self._roots)
+        return solve_triangular(L, A[:, columns]), solve_triangular(L, self._B.rows)
 
     def _exact_squares(self) -> Array:
         A, B, U = self._A.rows, self._B.rows, self._U.rows

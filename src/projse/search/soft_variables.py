@@ -11,12 +11,14 @@ Directions of a variable that have all but vanished leave it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from projse.kernels.feature_gram import ENTRY_ROUNDING
 from projse.search.adjusted import Chance, best_of
 from projse.search.greedy import Pick
 from projse.search.group_significance import GivenGroups
@@ -46,6 +48,8 @@ class SoftVariables:
         self._search, self._layout = search, search.layout
         space, gram = search.space, search.gram
         self._vanishing = gram.eps ** (2 / 3)
+        # Totals are of squares, and so is their rounding: it does not get near this.
+        self._clear = gram.eps ** (1 / 3)
         self.eligible = search.eligible & (self._layout.sizes > 0)
         n_candidates = int(np.count_nonzero(self.eligible))
         self._ridge = space.plan.ridge(space.values, space.alpha, n_candidates)
@@ -79,11 +83,47 @@ class SoftVariables:
 
     def best(self, first: int | None) -> Pick | None:
         """Return the best of the eligible, or ``first``; None where rounding explains them all."""
-        totals, sizes, spectrum = self._totals()
+        root, totals, sizes, spectrum = self._totals()
         chance = Chance(spectrum, self._dimension(), int(self.eligible.sum()))
         scores = chance.scores(totals, sizes)
         usable = self.eligible & (totals > self._search.floor) & (sizes > 0)
-        return best_of(scores, usable, self._search.space.plan.tie_order, first)
+        order = self._search.space.plan.tie_order
+        pick = best_of(scores, usable, order, first)
+        if pick is None or totals[pick.index] > self._clear:
+            return pick
+        found = best_of(scores, usable & (totals > self._rounding(root)), order, first)
+        return None if found is None else replace(found, n_candidates=pick.n_candidates)
+
+    def _rounding(self, root: Array) -> Array:
+        """Return totals that rounding alone can explain, as for single columns.
+
+        Of what is left of a variable, its shortest direction tells how much they are enlarged.
+        """
+        search, space, layout = self._search, self._search.space, self._layout
+        metric = root.T
+        squares, of_unit = space.rounding(metric)
+        own = space.conditioning.x_amplification(np.arange(len(squares))) ** 2
+        if search.is_whitened:
+            squares, own = layout.squares(squares), layout.squares(own)
+        K = self._products[:, self._taken] + np.diag(self._lambdas)
+        inverse = scipy.linalg.pinvh((K + K.T) / 2, check_finite=False)
+        W = np.square(inverse @ self._products)
+        R = search.R
+        V = inverse @ R[:, self._taken].T
+        of_picks = own[self._taken]
+        through = of_picks @ W
+        of_references = float(of_picks @ np.square(V @ root).sum(axis=1))
+        off = through * of_unit + (own + through) * of_references
+        off = squares + (ENTRY_ROUNDING * search.gram.eps) ** 2 * off
+        ridged = space.values + space.alpha
+        longer = float(np.square(metric).sum(axis=0) @ (ridged.min(initial=np.inf) / ridged))
+        initial = np.einsum("ij,ij->j", R, R)
+        off += search.deflation.relative_floor * (initial + initial[self._taken] @ W) * longer
+        sums = np.bincount(layout.variable, weights=off, minlength=layout.n_variables)
+        totals = sums.astype(np.float64)
+        for blocks in self._blocks.values():
+            totals[blocks.variables] /= blocks.shortest(self._vanishing)
+        return totals
 
     def is_on_few_rows(self, j: int) -> bool:
         """Tell whether one or two rows make up a variable, as far as that can be known."""
@@ -156,8 +196,8 @@ class SoftVariables:
         inverse = scipy.linalg.pinvh(K + np.diag(self._lambdas), check_finite=False)
         return self._search.dimension - float(np.sum(inverse * K))
 
-    def _totals(self) -> tuple[Array, Array, Array]:
-        """Return T and d of all variables, and the spectrum of the references."""
+    def _totals(self) -> tuple[Array, Array, Array, Array]:
+        """Return a root of the metric, T and d of all variables, the spectrum of the references."""
         values, vectors = np.linalg.eigh(self._metric)
         known = values > self._vanishing
         root = vectors[:, known] / np.sqrt(values[known])
@@ -169,7 +209,7 @@ class SoftVariables:
         for blocks in self._blocks.values():
             found = blocks.totals(G, self._vanishing)
             totals[blocks.variables], sizes[blocks.variables] = found
-        return totals, sizes, spectrum
+        return root, totals, sizes, spectrum
 
 
 class _Blocks:
@@ -189,6 +229,11 @@ class _Blocks:
         """Take out the part along new rows of the factor, shape (k, n_columns)."""
         part = a[:, self._columns].transpose(1, 2, 0)
         self._blocks -= part @ part.transpose(0, 2, 1)
+
+    def shortest(self, vanishing: float) -> Array:
+        """Return the squared length of the shortest direction of each variable that is left."""
+        values = np.linalg.eigvalsh(self._blocks)
+        return np.where(values > vanishing, values, np.inf).min(axis=1)
 
     def totals(self, G: Array, vanishing: float) -> tuple[Array, Array]:
         """Return ``tr(block⁻¹ G_vᵀG_v)`` of each variable, and its number of directions."""

@@ -99,6 +99,51 @@ def numbers(column: Any) -> Array:
     return column.to_numpy(zero_copy_only=False)
 
 
+def with_plain_gaps(table: Any) -> Any:
+    """Return an Arrow table or batch whose gaps are gaps of rows: see :func:`plain_gaps`."""
+    import pyarrow as pa
+
+    schema = table.schema
+    for place, arrow_type in enumerate(schema.types):
+        if not pa.types.is_dictionary(arrow_type):
+            continue
+        column = table.column(place)
+        plain = plain_gaps(column)
+        if plain is column:
+            continue
+        if isinstance(table, pa.Table):
+            table = table.set_column(place, schema.field(place), plain)
+        else:
+            arrays = table.columns
+            arrays[place] = plain
+            table = pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return table
+
+
+def plain_gaps(column: Any) -> Any:
+    """Return a dictionary column without nulls among its values; itself, where there are none.
+
+    A row may hold the number of a value that is null, or NaN, itself. Arrow does not count it among
+    the nulls then, and it would be taken for a level.
+    """
+    import pyarrow as pa
+
+    if isinstance(column, pa.ChunkedArray):
+        chunks = [plain_gaps(chunk) for chunk in column.chunks]
+        same = all(new is old for new, old in zip(chunks, column.chunks, strict=True))
+        return column if same else pa.chunked_array(chunks, column.type)
+    values = column.dictionary
+    gap = values.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
+    if not gap.any():
+        return column
+    places = np.where(gap, 0, np.cumsum(~gap) - 1)
+    return pa.DictionaryArray.from_arrays(
+        pa.array(places, column.type.index_type, mask=gap).take(column.indices),
+        values.filter(pa.array(~gap)),
+        ordered=column.type.ordered,
+    )
+
+
 def common_dtype(fields: Sequence[Field]) -> np.dtype[Any]:
     """Return the narrowest dtype that holds all columns; float32 stays float32."""
     dtypes = {f.dtype for f in fields if f.dtype is not None}

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.sources.encode_targets import array_of, encode_targets, is_categorical, is_missing
-from projse.sources.rows import Rows, refuse_overflow
+from projse.sources.rows import Rows, too_large
 from projse.sources.table.frame import refuse_repeated_names
 from projse.sources.variables import Column, Variables
 from projse.warn import many
@@ -103,7 +103,9 @@ def encode_covariates(
                 "drop them."
             )
         with np.errstate(over="ignore"):
-            refuse_overflow(np.square(present).sum(axis=0), label, None)
+            squares = np.square(present).sum()
+        if not np.isfinite(squares):
+            raise too_large(label)
         # A row of weight 0 may hold anything.
         encoded.append(
             replace(column, values=np.where(np.isfinite(column.values), column.values, 0))

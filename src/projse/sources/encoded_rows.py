@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from projse.exceptions import SourceError
-from projse.sources.arrow_columns import coded, numbers
+from projse.sources.arrow_columns import coded, numbers, with_plain_gaps
 from projse.sources.batches import weighted, without_missing
 from projse.sources.columns import Columns, Field, Request
 from projse.sources.covariates import with_covariates
@@ -165,7 +165,10 @@ def _known_types(table: Any, columns: Columns) -> Any:
 
 
 def understood(batch: Any) -> Any:
-    """Turn types that few know (run ends, extensions, half floats, views) into their plain like."""
+    """Turn types that few know (run ends, extensions, half floats, views) into their plain like.
+
+    Gaps are gaps of rows then, and not among the values of a dictionary.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -186,9 +189,9 @@ def understood(batch: Any) -> Any:
             else:
                 break
         arrays[place] = array
-    if [array.type for array in arrays] == batch.schema.types:
-        return batch
-    return pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+    if [array.type for array in arrays] != batch.schema.types:
+        batch = pa.RecordBatch.from_arrays(arrays, names=batch.schema.names)
+    return with_plain_gaps(batch)
 
 
 def encoded_rows(

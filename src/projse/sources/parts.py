@@ -17,7 +17,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from projse.exceptions import SourceError
-from projse.sources.arrow_columns import field_of
+from projse.sources.arrow_columns import field_of, with_plain_gaps
 from projse.sources.batches import Buffers, chunk_shape, rows_of
 from projse.sources.columns import Columns, Field, check_complete
 from projse.sources.encoded_rows import chunk_rows, encoded_rows
@@ -190,7 +190,7 @@ class ArrowPart(Part):
         reading = replace(reading, batch_rows=n_rows)
         with self._named_errors():
             schema, batches = self._open(reading.columns.all, reading)
-        checked = self._checked(batches)
+        checked = map(with_plain_gaps, self._checked(batches))
         yield from rows_of(
             _one_ahead(checked) if self.read_ahead and reading.threads else checked,
             [field_of(column) for column in schema],

@@ -350,23 +350,47 @@ def _enlarged(A: Any) -> Any:
     return np.ldexp(A.astype(np.float64), exponents)
 
 
-def refuse_vanishing(marked: Array, label: str, names: tuple[str, ...] | None) -> None:
-    """Raise an error that names the first column marked as not constant but without squares."""
+def refuse_vanishing(
+    marked: Array, label: str, names: tuple[str, ...] | None, n_covariates: int = 0
+) -> None:
+    """Raise an error that names the first column marked as not constant but without squares.
+
+    The last ``n_covariates`` columns are covariates.
+    """
     if marked.any():
-        bad = int(marked.argmax())
-        which = repr(names[bad]) if names else str(bad)
         raise VanishingSquaresError(
-            f"Column {which} of {label} is not constant, but holds values (or weights) so small "
-            "that their squares vanish (values below 1e-153); multiply it by a constant first."
+            f"{_first_column(marked, label, names, n_covariates)} is not constant, but holds "
+            "values (or weights) so small that their squares vanish (values below 1e-153); "
+            "multiply it by a constant first."
         )
 
 
-def refuse_overflow(squares: Array, label: str, names: tuple[str, ...] | None) -> None:
-    """Raise a ValueError that names the first column whose sum of squares is not finite."""
-    bad = np.flatnonzero(~np.isfinite(squares))
-    if bad.size:
-        which = repr(names[bad[0]]) if names else str(bad[0])
-        raise ValueError(
-            f"Column {which} of {label} holds values so large that their squares overflow "
-            "(above 1e150); divide it by a constant first."
-        )
+def refuse_overflow(
+    squares: Array, label: str, names: tuple[str, ...] | None, n_covariates: int = 0
+) -> None:
+    """Raise a ValueError that names the first column whose sum of squares is not finite.
+
+    The last ``n_covariates`` columns are covariates.
+    """
+    bad = ~np.isfinite(squares)
+    if bad.any():
+        raise too_large(_first_column(bad, label, names, n_covariates))
+
+
+def _first_column(
+    marked: Array, label: str, names: tuple[str, ...] | None, n_covariates: int
+) -> str:
+    """Return what messages call the first column that is marked."""
+    j, n_own = int(marked.argmax()), len(marked) - n_covariates
+    if j >= n_own:
+        label = "covariates"
+    which = repr(names[j]) if names else str(j if j < n_own else j - n_own)
+    return f"Column {which} of {label}"
+
+
+def too_large(column: str) -> ValueError:
+    """Return the error of a column of such values that their squares overflow."""
+    return ValueError(
+        f"{column} holds values so large that their squares overflow (above 1e150); divide it by "
+        "a constant first."
+    )

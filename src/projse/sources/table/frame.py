@@ -12,6 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from projse.sources.arrow_columns import with_plain_gaps
+
 Array = NDArray[Any]
 
 COPIED_ROWS = 512
@@ -39,7 +41,7 @@ class Frame:
             return table
         if isinstance(table, np.ndarray) or sp.issparse(table):
             return cls(_two_dimensional(table, label), label)
-        native = _table_of_batch(table)
+        native = _plain_table(table)
         if _is_lazy(table):
             raise ValueError(
                 f"{label} is lazy ({type(table).__name__}): its rows are not here yet. Pass "
@@ -135,12 +137,14 @@ def refuse_repeated_names(table: Any, label: str = "X") -> None:
     )
 
 
-def _table_of_batch(table: Any) -> Any:
-    """Make an Arrow table of a record batch, which narwhals does not take."""
+def _plain_table(table: Any) -> Any:
+    """Make a table of an Arrow batch, which narwhals does not take; gaps are those of rows."""
     if type(table).__module__.split(".")[0] == "pyarrow" and hasattr(table, "to_struct_array"):
         import pyarrow as pa
 
-        return pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+        if isinstance(table, pa.RecordBatch):
+            table = pa.Table.from_batches([table])
+        return with_plain_gaps(table)
     return table
 
 

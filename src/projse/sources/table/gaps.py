@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from projse.sources.encode_targets import is_missing
 from projse.sources.table.frame import Frame
+from projse.sources.table.read import factorize, is_arrow_dictionary
 
 Array = NDArray[Any]
 
@@ -38,6 +39,8 @@ def _gaps(column: Any) -> Array:
         if column.dtype.kind == "O":
             return np.array([is_missing(v) for v in column], dtype=bool)
         return np.zeros(len(column), dtype=bool)
+    if is_arrow_dictionary(column):
+        return factorize(column)[0] < 0
     gaps = np.asarray(column.is_null().to_numpy(), dtype=bool)
     if column.dtype in (nw.Float32, nw.Float64):
         gaps = gaps | np.asarray(column.is_nan().fill_null(True).to_numpy(), dtype=bool)

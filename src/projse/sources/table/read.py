@@ -9,6 +9,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from projse.sources.arrow_columns import plain_gaps
 from projse.sources.encode_targets import is_missing
 
 Array = NDArray[Any]
@@ -82,21 +83,12 @@ def factorize(column: Any) -> tuple[Array, list[Any]]:
         return _factorize_array(column)
     native = column.to_native()
     if column.implementation.is_pyarrow():
-        # Chunks of a dictionary column may have dictionaries of their own.
-        encoded = native.unify_dictionaries() if hasattr(native, "unify_dictionaries") else native
-        try:
-            encoded = encoded.dictionary_encode().combine_chunks()
-        except NotImplementedError as error:  # lists, structs
-            raise TypeError(f"{native.type}") from error
-        if hasattr(encoded, "chunks"):  # no rows, or too many for one chunk
-            encoded = encoded.chunk(0) if encoded.num_chunks else None
-        if encoded is None:
-            return np.empty(0, dtype=np.int64), []
-        codes = encoded.indices.cast("int64").fill_null(-1)  # Polars has codes without a sign
-        return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
+        return _factorize_arrow(native)
     if column.implementation.is_pandas_like():
         if hasattr(native, "cat"):  # not so for dictionaries of Arrow
             return native.cat.codes.to_numpy().astype(np.int64), native.cat.categories.tolist()
+        if is_arrow_dictionary(column):
+            return _factorize_arrow(plain_gaps(native.array.__arrow_array__()))
         codes, values = native.factorize()
         return np.asarray(codes, dtype=np.int64), values.tolist()
     if column.dtype == nw.Object:  # of which Polars knows nothing
@@ -112,6 +104,26 @@ def factorize(column: Any) -> tuple[Array, list[Any]]:
         values, list(range(len(values))), default=-1, return_dtype=nw.Int64
     )
     return np.asarray(codes.to_numpy(), dtype=np.int64), values
+
+
+def is_arrow_dictionary(column: Any) -> bool:
+    """Tell whether a column of pandas is a dictionary of Arrow."""
+    return column.implementation.is_pandas_like() and "dictionary" in str(column.to_native().dtype)
+
+
+def _factorize_arrow(native: Any) -> tuple[Array, list[Any]]:
+    # Chunks of a dictionary column may have dictionaries of their own.
+    encoded = native.unify_dictionaries() if hasattr(native, "unify_dictionaries") else native
+    try:
+        encoded = encoded.dictionary_encode().combine_chunks()
+    except NotImplementedError as error:  # lists, structs
+        raise TypeError(f"{native.type}") from error
+    if hasattr(encoded, "chunks"):  # no rows, or too many for one chunk
+        encoded = encoded.chunk(0) if encoded.num_chunks else None
+    if encoded is None:
+        return np.empty(0, dtype=np.int64), []
+    codes = encoded.indices.cast("int64").fill_null(-1)  # Polars has codes without a sign
+    return codes.to_numpy(zero_copy_only=False), encoded.dictionary.to_pylist()
 
 
 def _factorize_array(column: Array) -> tuple[Array, list[Any]]:
