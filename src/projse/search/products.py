@@ -23,8 +23,8 @@ KEPT_COLUMNS = 8192
 """Up to this many candidates (512 MiB) all their products with each other are kept."""
 
 CHEAP_PRODUCTS = 1 << 28
-"""Of rows in memory, products that take at most this many multiplications are summed in any case,
-so that more rows can be added to the moments later."""
+"""Of rows in memory, products that may be needed are summed where they take at most this many
+multiplications, so that more rows can be added to the moments later."""
 
 
 @dataclass(frozen=True)
