@@ -112,15 +112,14 @@ class SoftColumns:
         """Return the best of the eligible, or ``first``; None where rounding explains them all."""
         order = self._space.plan.tie_order
         pick = self._soft.best(self.eligible, order, first)
-        n_candidates = 0 if pick is None else pick.n_candidates
-        known = self.eligible
-        while pick is not None and pick.score <= self._clear:
-            if pick.score > self._rounding(np.array([pick.index]))[0]:
-                break
-            # What scores less may be known better: more of it is left.
-            known = known & (self._soft.scores() > self._rounding(np.arange(self._soft.n)))
-            pick = self._soft.best(known, order, first)
-        return None if pick is None else replace(pick, n_candidates=n_candidates)
+        if pick is None or pick.score > self._clear:
+            return pick
+        if pick.score > self._rounding(np.array([pick.index]))[0]:
+            return pick
+        # What scores less may be known better: more of it is left.
+        known = self.eligible & (self._soft.scores() > self._rounding(np.arange(self._soft.n)))
+        found = self._soft.best(known, order, first)
+        return None if found is None else replace(found, n_candidates=pick.n_candidates)
 
     def _rounding(self, indices: Array) -> Array:
         """Return scores of candidates that rounding alone can explain.
