@@ -113,7 +113,8 @@ def test_select_says_where_tails_make_p_values_too_small(command, seed, tmp_path
     frame.loc[3, "b"], frame.loc[4, "y"] = 7.0, 11.0
     frame.to_csv(path, index=False)
     told = " ".join(command("select", str(path), "--targets", "y", "-k", "2").stdout.split())
-    assert "P-values take tails as normal, but 'b' has a value" in told
+    assert "P-values take tails as normal, but output 'y' has a value" in told
+    assert "deviations from its mean, and 'b' has a value" in told
     assert "--permutations" in told
 
 

@@ -134,6 +134,8 @@ class SoftConditioning:
     def coefficients(self, columns: Any) -> tuple[Array, Array]:
         """Return those on the picks, ``(K_SS + Λ)⁻¹ K_S·``: of candidates and of coordinates."""
         A = self._A.rows
+        if not len(A):  # of no equations SciPy before 1.14 makes an error
+            return A[:, columns], self._B.rows
         L = np.triu(A[:, self.picks], 1) + np.diag(self._roots)
         return solve_triangular(L, A[:, columns]), solve_triangular(L, self._B.rows)
 

@@ -105,8 +105,7 @@ class SoftVariables:
         own = space.conditioning.x_amplification(np.arange(len(squares))) ** 2
         if search.is_whitened:
             squares, own = layout.squares(squares), layout.squares(own)
-        K = self._products[:, self._taken] + np.diag(self._lambdas)
-        inverse = scipy.linalg.pinvh((K + K.T) / 2, check_finite=False)
+        inverse = self._inverse(self._products[:, self._taken])
         W = np.square(inverse @ self._products)
         R = search.R
         V = inverse @ R[:, self._taken].T
@@ -192,9 +191,15 @@ class SoftVariables:
         if not len(self._taken):
             return self._search.dimension
         K = self._products[:, self._taken]
-        K = (K + K.T) / 2
-        inverse = scipy.linalg.pinvh(K + np.diag(self._lambdas), check_finite=False)
-        return self._search.dimension - float(np.sum(inverse * K))
+        return self._search.dimension - float(np.sum(self._inverse(K) * (K + K.T) / 2))
+
+    def _inverse(self, K: Array) -> Array:
+        """Return ``(K_SS + Λ)⁻¹`` of the columns taken."""
+        if not len(K):  # of nothing SciPy before 1.14 makes an error
+            return K
+        K = (K + K.T) / 2 + np.diag(self._lambdas)
+        inverse: Array = scipy.linalg.pinvh(K, check_finite=False)
+        return inverse
 
     def _totals(self) -> tuple[Array, Array, Array, Array]:
         """Return a root of the metric, T and d of all variables, the spectrum of the references."""
