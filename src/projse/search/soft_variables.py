@@ -84,9 +84,10 @@ class SoftVariables:
     def best(self, first: int | None) -> Pick | None:
         """Return the best of the eligible, or ``first``; None where rounding explains them all."""
         root, totals, sizes, spectrum = self._totals()
-        chance = Chance(spectrum, self._dimension(), int(self.eligible.sum()))
+        left = self.eligible & (sizes > 0)
+        chance = Chance(spectrum, self._dimension(), int(left.sum()))
         scores = chance.scores(totals, sizes)
-        usable = self.eligible & (totals > self._search.floor) & (sizes > 0)
+        usable = left & (totals > self._search.floor)
         order = self._search.space.plan.tie_order
         pick = best_of(scores, usable, order, first)
         if pick is None or totals[pick.index] > self._clear:
