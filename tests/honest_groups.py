@@ -101,13 +101,16 @@ class Honest:
         left = A - out @ (out.T @ A)
         return orth(left[:, np.linalg.norm(left, axis=0) > 1e-7 * np.linalg.norm(A, axis=0)])
 
-    def given(self, v, picks, sizes):
-        """P-value of a variable given picks, taken out wholly."""
+    def given(self, v, picks, chosen_from):
+        """P-value of a variable given picks, taken out wholly of all that it is chosen from."""
         columns = [c for u in picks for c in self.groups[u]]
         out = orth(np.hstack([self.hard, self.X[:, columns]]))
         y = orth(self.Y - out @ (out.T @ self.Y))
         x = self.basis(v, out)
         m = self.room - out.shape[1]
+        sizes = [max(self.basis(u, out).shape[1], 1) for u in chosen_from]
+        if not x.shape[1]:
+            return 1.0
         return pvalue(np.sum((y.T @ x) ** 2), x.shape[1], y.shape[1], m, sizes)
 
 
@@ -160,7 +163,7 @@ def softly(problem, k, redundancy=None, largest=np.inf, barred=()):
         if redundancy is not None:
             ridge = redundancy / (1 - redundancy) if redundancy < 1 else np.inf
             shares[-1] = redundancy
-        pvalues.append(p.given(v, picks, [sizes[u] for u in left]))
+        pvalues.append(p.given(v, picks, left))
         picks.append(v)
         scores.append(float(np.clip(found[v], 0, 1)))
         ridges.append(ridge)

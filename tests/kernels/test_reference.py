@@ -131,3 +131,14 @@ def test_outputs_whose_squares_vanish_are_factored_as_others(seed, sizes):
     got = by_fit(X, Y * sizes, solver="qr")
     assert got.selected_.tolist() == want.selected_.tolist()
     np.testing.assert_allclose(got.scores_, want.scores_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_outputs_the_squares_of_whose_means_are_too_large_are_factored_as_others(seed, alpha):
+    rng = np.random.default_rng([seed, 14])
+    X = rng.normal(size=(60, 6))
+    Y = X[:, :3] * [1, 2, 3] + rng.normal(size=(60, 3)) + [0.0, 1e5, 0.0]
+    want = by_fit(X, Y, solver="qr", alpha=alpha)
+    got = by_fit(X, Y * [1.0, 1e150, 1e150], solver="qr", alpha=alpha)
+    assert got.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(got.scores_, want.scores_, rtol=1e-9)

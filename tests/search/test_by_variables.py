@@ -315,6 +315,47 @@ def test_a_combination_of_near_copies_in_a_group_before_has_a_pvalue_of_1(seed, 
         assert model.pvalues_[last] == 1.0
 
 
+def draw_that_share(rng):
+    """Variables that share columns: with some of them taken out, others have fewer, or none."""
+    Z = rng.normal(size=(60, 9))
+    X = Z[:, [0, 1, 2, 1, 3, 0, 4, 2, 5, 5, 6, 0, 7, 8]] * rng.uniform(0.1, 10, 14)
+    Y = Z[:, :3] @ rng.normal(size=(3, 3)) + 2 * rng.normal(size=(60, 3))
+    groups = [[0, 1], [2, 3, 4], [5, 6], [7, 8], [9, 10], [11], [12, 13]]
+    return X, Y, np.repeat(range(7), [len(g) for g in groups]), groups
+
+
+@pytest.mark.parametrize("form", ROUNDS[3:5])
+def test_what_rounds_before_explain_wholly_is_not_chosen_from(seed, form):
+    for i in FEW:
+        X, Y, labels, groups = draw_that_share(np.random.default_rng([seed, 34, i]))
+        X[:, 0], X[:, 11] = 3 * X[:, 0] + Y[:, 0], 3 * X[:, 0] + Y[:, 0]  # a copy of what is found
+        want = in_rounds(Honest(X, Y, groups, form["alpha"]), 6, form["round_size"])
+        model = fitted(X, Y, n_features_to_select=6, groups=labels, redundancy=0.0, **form)
+        agree(model, want)
+
+
+@pytest.mark.parametrize("redundancy", [None, 0.3, 1.0])
+def test_directions_that_picks_have_taken_do_not_count_in_pvalues(seed, redundancy):
+    """Each variable shares columns with others; with the picks taken out, it has fewer."""
+    for i in FEW:
+        X, Y, labels, groups = draw_that_share(np.random.default_rng([seed, 32, i]))
+        want = softly(Honest(X, Y, groups), 6, redundancy)
+        given = "auto" if redundancy is None else redundancy
+        agree(fitted(X, Y, n_features_to_select=6, groups=labels, redundancy=given), want)
+
+
+def test_pvalues_of_what_a_pick_leaves_of_a_variable_are_uniform(seed):
+    rng, pvalues = np.random.default_rng([seed, 33]), []
+    for _ in range(300):
+        X, noise = rng.normal(size=(60, 4)), rng.normal(size=(60, 3))
+        X[:, 3] = X[:, 1]
+        Y = 3 * X[:, [0]] + 3 * X[:, [1]] + noise
+        model = fitted(X, Y, n_features_to_select=2, groups=list("aabb"))
+        assert_array_equal(model.selected_, FEW)
+        pvalues.append(model.pvalues_[1])
+    assert kstest(pvalues, "uniform").pvalue > 1e-4
+
+
 def test_references_of_no_dimension_have_no_pvalues():
     assert np.isnan(group_pvalue(0.0, 2, 0, 40.0, np.array([2, 1])))
 

@@ -81,7 +81,9 @@ def orthonormal_reference(rows: Rows, *, center: bool) -> tuple[Rows, Array, Arr
     live = norms > 4 * np.finfo(np.float64).eps * np.abs(mean) * np.sqrt(sum_weights)
     refuse_vanishing(vanishing(source, norms**2, center), label, names)
     # Stored values are known to their unit roundoff, of which a large mean makes a large share.
-    known_to = stored * _lengths(source, weight)[live] / norms[live]
+    # No square of such a mean is taken, which may be more than there are numbers for.
+    lengths = np.hypot(norms, np.abs(mean) * np.sqrt(sum_weights))
+    known_to = stored * lengths[live] / norms[live]
     Y = Y[:, live] / norms[live]
     m, q = Y.shape
     if m > 2 * q:
@@ -128,15 +130,6 @@ def _svd(A: Array) -> tuple[Array, Array, Array]:
         return U, values, V
     U, values, V = scipy.linalg.svd(A, full_matrices=False, check_finite=False)
     return U, values, V
-
-
-def _lengths(Y: Array, weight: Array | None) -> Array:
-    """Norms of the columns as they are stored, means and all."""
-    w = np.ones(len(Y)) if weight is None else weight
-    lengths: Array = np.sqrt(
-        np.einsum("i,ij,ij->j", w, Y, Y, dtype=np.float64, casting="same_kind")
-    )
-    return lengths
 
 
 def gram_loses_directions(rows: Rows, moments: Moments, gram: FeatureGram, center: bool) -> bool:

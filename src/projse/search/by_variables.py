@@ -81,6 +81,11 @@ class VariableSearch:
         """Dimension of the space of the variables, as far as it is known."""
         return self.space.plan.dimension - self.space.conditioning.rank
 
+    @property
+    def chosen_from(self) -> NDArray[np.bool_]:
+        """The eligible without those that conditioning left nothing of."""
+        return self.eligible & (self.layout.sizes > 0)
+
     def forced(self, include: Array) -> Iterator[Pick]:
         """Yield variables that come first, in their order, whatever they score."""
         state = _Deflated(self)
@@ -117,7 +122,7 @@ class VariableSearch:
         """Return the p-value of a pick after others of its round."""
         state, v = self._state, pick.index
         plain = state.plain[:, self.layout.columns(v)]
-        sizes = self.layout.sizes[self.eligible]
+        sizes = self.layout.sizes[self.chosen_from]
         plan, conditioned = self.space.plan, self.space.conditioning.rank
         return group_pvalue(
             float(np.sum(plain**2)),
@@ -161,7 +166,7 @@ class VariableSearch:
         return sums.astype(np.float64)  # of no columns at all, numpy counts in whole numbers
 
     def _scores(self, totals: Array, state: _Deflated) -> Array:
-        chance = Chance(state.spectrum(), self.dimension, int(self.eligible.sum()))
+        chance = Chance(state.spectrum(), self.dimension, int(self.chosen_from.sum()))
         return chance.scores(totals, self.layout.sizes)
 
 

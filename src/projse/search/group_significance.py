@@ -13,6 +13,7 @@ one of the dimensions), and close elsewhere.
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -145,7 +146,8 @@ class GivenGroups:
         coordinates : ndarray of shape (rank, d)
             In an orthonormal basis of the reference space.
         sizes : ndarray of int
-            Dimensions of the variables that it was chosen from.
+            Dimensions of the variables that it was chosen from, given the picks before it: see
+            :meth:`sizes`.
         off : ndarray of shape (d,), or float
             Squared norm of what each of its columns is off by rounding.
         """
@@ -153,18 +155,20 @@ class GivenGroups:
             return float("nan")
         before = self._coordinates
         off = np.broadcast_to(off, len(own))
-        left, parts, n_alone = self._given(self._alone, products, own)
-        unexplained, _, n_with = self._given(
-            self._alone - before.T @ before,
+        alone = self._whitened_picks
+        with_references = self._whitened(self._alone - before.T @ before)
+        left, parts = _given(alone, products, own)
+        unexplained, _ = _given(
+            with_references,
             products - before.T @ coordinates,
             own - coordinates.T @ coordinates,
         )
-        values, vectors = np.linalg.eigh(left)
-        rounding = off @ vectors**2 + self._off @ (parts @ vectors) ** 2
-        known = values > np.maximum(rounding, self._rounding)
+        n_alone, n_with = alone.shape[1], with_references.shape[1]
+        values, vectors, known = self._directions(left, parts, off)
         self._alone = np.block([[self._alone, products], [products.T, own]])
         self._coordinates = np.hstack([before, coordinates])
         self._off = np.concatenate([self._off, off])
+        self.__dict__.pop("_whitened_picks", None)
         share = np.einsum("ij,ij->j", vectors, unexplained @ vectors)[known] / values[known]
         d = int(known.sum())
         V = d - float(np.clip(share, 0.0, 1.0).sum())
@@ -175,19 +179,45 @@ class GivenGroups:
             return 1.0
         return group_pvalue(V, d, rank, self.degrees - n_alone, sizes, self._room - n_alone)
 
-    def _given(self, before: Array, products: Array, own: Array) -> tuple[Array, Array, int]:
-        """Take the variables before out of a block.
+    def sizes(self, products: Array, columns: Array, off: Array) -> Array:
+        """Return the dimensions of what the picks leave of variables that have d columns each.
 
-        Returns
-        -------
-        left : ndarray of shape (d, d)
-        parts : ndarray of shape (s, d)
-            How much of each variable before is taken out.
-        n : int
-            Number of dimensions of the variables before.
+        Parameters
+        ----------
+        products : ndarray of shape (s, n_columns)
+            Of the columns of the picks with those of all variables.
+        columns : ndarray of int of shape (n, d)
+            Orthonormal columns of each variable.
+        off : ndarray of shape (n_columns,)
+            As in :meth:`add`.
         """
+        whitened = self._whitened_picks
+        part = whitened.T @ products
+        parts = (whitened @ part)[:, columns].transpose(1, 0, 2)
+        part = part[:, columns].transpose(1, 0, 2)
+        left = np.eye(columns.shape[1]) - part.transpose(0, 2, 1) @ part
+        _, _, known = self._directions(left, parts, off[columns])
+        return np.asarray(known.sum(axis=1))
+
+    @cached_property
+    def _whitened_picks(self) -> Array:
+        return self._whitened(self._alone)
+
+    def _whitened(self, before: Array) -> Array:
+        """Return what makes variables orthonormal, without what is rounding of them."""
         values, vectors = np.linalg.eigh(before)
         known = values > np.maximum(self._off @ vectors**2, self._rounding)
-        whitened = vectors[:, known] / np.sqrt(values[known])
-        part = whitened.T @ products
-        return own - part.T @ part, whitened @ part, int(known.sum())
+        whitened: Array = vectors[:, known] / np.sqrt(values[known])
+        return whitened
+
+    def _directions(self, left: Array, parts: Array, off: Array) -> tuple[Array, Array, Array]:
+        """Return eigenvalues and eigenvectors of what is left, and which are more than rounding."""
+        values, vectors = np.linalg.eigh(left)
+        rounding = (off[..., None, :] @ vectors**2)[..., 0, :] + self._off @ (parts @ vectors) ** 2
+        return values, vectors, values > np.maximum(rounding, self._rounding)
+
+
+def _given(whitened: Array, products: Array, own: Array) -> tuple[Array, Array]:
+    """Take variables out of a block; return what is left, and how much of each is taken out."""
+    part = whitened.T @ products
+    return own - part.T @ part, whitened @ part

@@ -71,7 +71,7 @@ class SoftVariables:
             for d in np.unique(sizes[sizes > 0])
         }
         self._A = np.empty((0, self._R.shape[1]))
-        self._picked = np.empty(0, dtype=np.intp)
+        self._rows = np.empty((0, self._R.shape[1]))
         self._taken = np.empty(0, dtype=np.intp)
         self._lambdas = np.empty(0)
         self._products = np.empty((0, self._R.shape[1]))
@@ -84,9 +84,10 @@ class SoftVariables:
     def best(self, first: int | None) -> Pick | None:
         """Return the best of the eligible, or ``first``; None where rounding explains them all."""
         root, totals, sizes, spectrum = self._totals()
-        chance = Chance(spectrum, self._dimension(), int(self.eligible.sum()))
+        left = self.eligible & (sizes > 0)
+        chance = Chance(spectrum, self._dimension(), int(left.sum()))
         scores = chance.scores(totals, sizes)
-        usable = self.eligible & (totals > self._search.floor) & (sizes > 0)
+        usable = left & (totals > self._search.floor)
         order = self._search.space.plan.tie_order
         pick = best_of(scores, usable, order, first)
         if pick is None or totals[pick.index] > self._clear:
@@ -147,12 +148,26 @@ class SoftVariables:
         d = columns.stop - columns.start
         place = self._search.R[:, columns] * self._search.space.unridged[:, None]
         own = np.eye(d) if row is None else row[:, columns]
-        products = np.empty((0, d)) if row is None else row[:, self._picked].T
+        products = self._rows[:, columns]
         chosen_from = self.eligible.copy()
         chosen_from[waiting] = True
-        sizes = self._layout.sizes[chosen_from]
-        self._picked = np.concatenate([self._picked, np.arange(columns.start, columns.stop)])
+        sizes = self._sizes_given_picks()[chosen_from]
+        if row is not None:
+            self._rows = np.vstack([self._rows, row])
         return self._given.add(own, products, place, sizes, self._off[columns])
+
+    def _sizes_given_picks(self) -> Array:
+        """Return the dimensions of all variables once the picks are taken out of them wholly.
+
+        What the picks explain wholly may still be picked, and counts as one column does.
+        """
+        sizes = self._layout.sizes.copy()
+        if len(self._rows):
+            for d, blocks in self._blocks.items():
+                if d > 1:
+                    left = self._given.sizes(self._rows, blocks.columns, self._off)
+                    sizes[blocks.variables] = np.maximum(left, 1)
+        return sizes
 
     def late_pvalues(self) -> list[float] | None:
         """Return None: p-values are told one by one."""
@@ -222,7 +237,7 @@ class _Blocks:
 
     def __init__(self, variables: Array, starts: Array, d: int) -> None:
         self.variables = variables
-        self._columns = starts[variables][:, None] + np.arange(d)
+        self.columns = starts[variables][:, None] + np.arange(d)
         self._blocks = np.broadcast_to(np.eye(d), (len(variables), d, d)).copy()
 
     def of(self, variable: int) -> Array:
@@ -232,7 +247,7 @@ class _Blocks:
 
     def condition(self, a: Array) -> None:
         """Take out the part along new rows of the factor, shape (k, n_columns)."""
-        part = a[:, self._columns].transpose(1, 2, 0)
+        part = a[:, self.columns].transpose(1, 2, 0)
         self._blocks -= part @ part.transpose(0, 2, 1)
 
     def shortest(self, vanishing: float) -> Array:
@@ -243,7 +258,7 @@ class _Blocks:
     def totals(self, G: Array, vanishing: float) -> tuple[Array, Array]:
         """Return ``tr(block⁻¹ G_vᵀG_v)`` of each variable, and its number of directions."""
         values, vectors = np.linalg.eigh(self._blocks)
-        squares = ((G[:, self._columns].transpose(1, 0, 2) @ vectors) ** 2).sum(axis=1)
+        squares = ((G[:, self.columns].transpose(1, 0, 2) @ vectors) ** 2).sum(axis=1)
         known = values > vanishing
         shares = np.divide(squares, values, out=np.zeros_like(squares), where=known)
         return shares.sum(axis=1), known.sum(axis=1)
