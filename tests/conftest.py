@@ -21,9 +21,10 @@ STYLING = ("FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "GITHUB_ACTIONS", "TTY_
 
 
 def _seeds() -> list[int]:
-    """Return the seeds of this run: one by default, 0 to 99 with ``PROJSE_TEST_SEEDS=all``."""
-    asked = os.environ.get("PROJSE_TEST_SEEDS", "42")
-    return list(range(100)) if asked == "all" else [int(s) for s in asked.split(",")]
+    """Return the seeds of ``PROJSE_TEST_SEEDS``: ``7``, ``1,2``, ``10-19``, or ``all`` hundred."""
+    asked = os.environ.get("PROJSE_TEST_SEEDS", "42").replace("all", "0-99")
+    ends = [part.split("-") for part in asked.split(",")]
+    return [seed for end in ends for seed in range(int(end[0]), int(end[-1]) + 1)]
 
 
 @pytest.fixture(params=_seeds())

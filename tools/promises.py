@@ -5,7 +5,7 @@
     python tools/promises.py run fault  # the same of all tests that inject a fault
     python tools/promises.py run rooms  # of moments, kernels, search and determinism: these need
                                         # few packages, where a Python has no wheels of some
-    OPENBLAS_CORETYPE=Zen python tools/promises.py run rooms    # with its kernels for a processor
+    OPENBLAS_CORETYPE=Haswell python tools/promises.py run rooms    # with its kernels for a processor
     python tools/promises.py run matrix   # all of determinism, with Dask and Spark
     python tools/promises.py run archive  # the plain tests, in an unpacked source archive
     python tools/promises.py page       # writes the table of docs/promises.md
@@ -122,6 +122,8 @@ def _tests(found: dict[str, Any]) -> Iterator[Row]:
 def _ran(found: dict[str, Any]) -> Row:
     outcomes, python = found["outcomes"], found["python"]
     said = [f"{_number(outcomes.get(key, 0))} {key}" for key in ("passed", "failed", "skipped")]
+    if xfailed := outcomes.get("xfailed"):
+        said.append(f"{_number(xfailed)} failed as expected")
     said += [f"commit {found['commit']}"] if found.get("commit") else []
     shown = NAMED[:4] if found["kind"] != "matrix" else NAMED
     with_ = [f"{name} {found['versions'][name]}" for name in shown if name in found["versions"]]
@@ -216,9 +218,12 @@ class _Outcomes:
         self._of: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
-        worst = ("passed", "skipped", "failed")
+        # To pytest a failure that was expected is skipped, with a reason.
+        expected = report.outcome == "skipped" and hasattr(report, "wasxfail")
+        outcome = "xfailed" if expected else report.outcome
+        worst = ("passed", "skipped", "xfailed", "failed")
         self._of[report.nodeid] = max(
-            self._of.get(report.nodeid, "passed"), report.outcome, key=worst.index
+            self._of.get(report.nodeid, "passed"), outcome, key=worst.index
         )
 
     @property
@@ -264,7 +269,9 @@ def run(kind: str, *options: str) -> bool:
     outcomes = _Outcomes()
     _, marker, places = KINDS[kind]
     paths = [str(ROOT / "tests" / place) for place in places]
-    pytest.main(["-q", "-m", marker, *options, *paths], plugins=[outcomes])
+    code = pytest.main(["-q", "-m", marker, *options, *paths], plugins=[outcomes])
+    if code not in (0, 1):  # stopped, an error when tests were collected, none at all
+        raise SystemExit(f"run {kind!r}: pytest ended with {int(code)}; nothing is saved")
     python = platform.python_version()
     if not getattr(sys, "_is_gil_enabled", lambda: True)():
         python += " free-threaded"

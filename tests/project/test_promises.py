@@ -95,11 +95,11 @@ def test_a_run_with_kernels_for_a_processor_names_them(tmp_path):
     assert row.command == f"OPENBLAS_CORETYPE=Haswell {without.command}"
 
 
-def _run(kind, root, monkeypatch, **environment):
-    """Run a kind that finds no tests below ``root``; return what it saved."""
+def _run(kind, root, monkeypatch, code=pytest.ExitCode.OK, **environment):
+    """Run a kind below ``root``, where pytest does nothing; return what it saved."""
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(pytest, "main", lambda options, plugins: 0)
+    monkeypatch.setattr(pytest, "main", lambda options, plugins: code)
     run = PROMISES["run"]
     monkeypatch.setitem(run.__globals__, "ROOT", root)
     monkeypatch.setitem(run.__globals__, "RAN", root / "ran")
@@ -152,7 +152,7 @@ def test_a_run_names_the_commit_that_it_tested(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "tools" / "ran").glob("*.json")), ids=str)
 def test_saved_runs_have_no_failure(path):
-    assert set(json.loads(path.read_text())["outcomes"]) <= {"passed", "skipped"}
+    assert set(json.loads(path.read_text())["outcomes"]) <= {"passed", "skipped", "xfailed"}
 
 
 def test_a_test_counts_once_by_its_worst_phase():
@@ -160,7 +160,26 @@ def test_a_test_counts_once_by_its_worst_phase():
     phases = [("a", "passed"), ("a", "failed"), ("a", "passed"), ("b", "passed"), ("c", "skipped")]
     for nodeid, outcome in phases:
         outcomes.pytest_runtest_logreport(SimpleNamespace(nodeid=nodeid, outcome=outcome))
-    assert outcomes.found == {"failed": 1, "passed": 1, "skipped": 1}
+    # So pytest reports a failure that was expected.
+    expected = SimpleNamespace(nodeid="d", outcome="skipped", wasxfail="why")
+    outcomes.pytest_runtest_logreport(expected)
+    assert outcomes.found == {"failed": 1, "passed": 1, "skipped": 1, "xfailed": 1}
+
+
+def test_failures_that_were_expected_are_told_apart_from_what_was_skipped(tmp_path):
+    (tmp_path / "tools" / "ran").mkdir(parents=True)
+    outcomes = {"passed": 5, "skipped": 2, "xfailed": 1}
+    _save(tmp_path / "tools" / "ran", "a", kind="rooms", outcomes=outcomes)
+    (row,) = PROMISES["rows"](tmp_path)
+    assert row.number == "8"
+    assert row.outcome == "5 passed, 0 failed, 2 skipped, 1 failed as expected"
+
+
+@pytest.mark.parametrize("code", [pytest.ExitCode.INTERRUPTED, pytest.ExitCode.NO_TESTS_COLLECTED])
+def test_a_run_that_pytest_could_not_make_saves_nothing(tmp_path, monkeypatch, code):
+    with pytest.raises(SystemExit, match="nothing is saved"):
+        _run("plain", tmp_path, monkeypatch, code)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_shares_are_of_lines_and_branches_and_held_to_their_bounds():
