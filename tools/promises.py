@@ -5,7 +5,7 @@
     python tools/promises.py run fault  # the same of all tests that inject a fault
     python tools/promises.py run rooms  # of moments, kernels, search and determinism: these need
                                         # few packages, where a Python has no wheels of some
-    OPENBLAS_CORETYPE=Haswell python tools/promises.py run rooms    # with its kernels for a processor
+    OPENBLAS_CORETYPE=Haswell python tools/promises.py run rooms  # kernels for a processor
     python tools/promises.py run matrix   # all of determinism, with Dask and Spark
     python tools/promises.py run archive  # the plain tests, in an unpacked source archive
     python tools/promises.py page       # writes the table of docs/promises.md

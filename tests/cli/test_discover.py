@@ -146,3 +146,17 @@ def test_tables_of_strings_and_gaps(command, tmp_path, seed):
     model = KnockoffProjSe(ProjSe(missing="indicator"), fdr=0.4, n_draws=4, random_state=0)
     here = model.fit(frame.drop(columns="y"), frame["y"])
     assert [d["name"] for d in answer["discoveries"]] == here.selected_names_.tolist()
+
+
+def test_covariates_and_gaps_that_are_filled_are_no_references(command, tables, tmp_path):
+    folder, _, _ = tables
+    frame = pd.read_parquet(folder)
+    frame["sex"] = np.where(np.arange(len(frame)) % 2, "f", "m")
+    frame.loc[3, "y_1"] = np.nan
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    given = ("select", tmp_path / "rows.csv", "-t", "y_*", "--missing", "mean", "--json", "-")
+    for how in (("--fdr", "0.2", "--draws", "1"), ("-k", "2")):
+        done = command(*given, "--covariates", "sex", *how)
+        found = json.loads(done.stdout)
+        assert found["references"] == ["y_0", "y_1", "y_2"], done.stderr
+        assert found["covariates"] == ["sex=f", "sex=m"]

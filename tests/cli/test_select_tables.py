@@ -240,3 +240,19 @@ def test_numbers_beside_a_mark_name_the_option(seed, command, tmp_path):
     assert "beside '?', which marks no gap unless na_values (--na) says so" in " ".join(
         done.stderr.split()
     )
+
+
+def test_a_gap_of_an_output_that_is_filled_is_no_output(command, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    X[7, 0] = 9.0
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    frame["y_0"], frame["y_1"] = X[:, 0] + rng.normal(size=60), X[:, 1] + rng.normal(size=60)
+    frame.loc[3, "y_1"] = np.nan
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    given = ("select", tmp_path / "rows.csv", "-t", "y_*", "-k", "2")
+    page = tmp_path / "page.html"
+    done = command(*given, "--missing", "mean", "--report", page)
+    assert "2 references (rank 2)" in done.stdout, done.stderr
+    assert "(gap)" not in done.stdout + page.read_text(encoding="utf-8")
+    assert "3 references (rank 3)" in command(*given, "--missing", "indicator").stdout

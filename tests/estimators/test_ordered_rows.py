@@ -111,3 +111,12 @@ def test_constant_columns_and_folds_of_one_row_say_nothing():
     assert between_folds_pvalue(np.ones((3, 2)), np.ones(3), np.eye(2), 3) == 1.0
     apart = np.array([[-1.0], [1.0]])
     assert between_folds_pvalue(apart, np.full(2, 5.0), np.array([[10.0]]), 10) == 0.0
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e-200])
+def test_weights_of_any_size_say_as_much_about_the_order(seed, weight):
+    X, Y = related(seed)
+    model().fit(X, Y, sample_weight=np.full(len(X), weight))
+    order = X[:, 0].argsort()
+    with pytest.warns(OrderedRowsWarning):
+        model().fit(X[order], Y[order], sample_weight=np.full(len(X), weight))

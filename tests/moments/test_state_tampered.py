@@ -127,6 +127,21 @@ def test_files_that_someone_put_into_a_state_are_left_alone(place):
     assert {name: (state / name).read_text() for name in mine} == mine
 
 
+def test_links_and_pipes_with_names_of_our_own_are_not_swept_up(place, treasure):
+    folder, state = place
+    want, _ = run(folder, state)
+    names = [f"files/{'a' * 24}-{'b' * 24}.moments", f"files/.projse-{'0' * 16}.part"]
+    names.append(f".projse-{'1' * 16}.part")
+    for name in names:
+        (state / name).symlink_to(treasure)
+    os.mkfifo(state / "files" / f".projse-{'2' * 16}.part")
+    moments, n_read = run(folder, state)
+    assert n_read == 0
+    same_bits(moments, want)
+    assert all((state / name).is_symlink() for name in names)
+    assert (state / "files" / f".projse-{'2' * 16}.part").is_fifo()
+
+
 def test_an_empty_name_is_no_state_folder(place, monkeypatch, tmp_path, command):
     folder, _ = place
     monkeypatch.chdir(tmp_path)

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from planted import planted
+from sklearn.exceptions import NotFittedError
 
 from projse import PAPER, ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe
 from projse.plots import (
@@ -304,3 +305,25 @@ def test_matplotlib_is_asked_for_by_its_extra(monkeypatch, selector):
 def test_the_room_is_imported_without_matplotlib(tmp_path):
     code = "import sys, projse.plots; assert 'matplotlib' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
+
+
+@pytest.mark.parametrize(
+    "display",
+    [
+        CanonicalCorrelationDisplay,
+        ExplainedDisplay,
+        RedundancyDisplay,
+        SelectionDisplay,
+        StabilityDisplay,
+        ValidationCurveDisplay,
+    ],
+)
+def test_what_a_display_does_not_draw_is_refused_with_what_it_draws(display):
+    X, Y = planted(0)
+    drawn = {StabilityDisplay: StabilityProjSe, CanonicalCorrelationDisplay: TwoViewProjSe}
+    other = TwoViewProjSe(1) if display is StabilityDisplay else StabilityProjSe(ProjSe(1), 2)
+    with pytest.raises(TypeError, match=f"must be a fitted .*ProjSe.*, not {type(other).__name__}"):
+        display.from_estimator(other.fit(X, Y))
+    own = drawn.get(display, ProjSeCV)
+    with pytest.raises(NotFittedError):
+        display.from_estimator(own(ProjSe(1)) if own is StabilityProjSe else own())

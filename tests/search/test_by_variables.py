@@ -7,6 +7,7 @@ import pytest
 from agreement import quietly
 from honest_groups import Honest, draw, in_rounds, orth, softly
 from numpy.testing import assert_allclose, assert_array_equal
+from planted import planted
 from scipy.stats import beta, kstest
 
 from projse import PAPER, Moments, ProjSe
@@ -354,6 +355,17 @@ def test_pvalues_of_what_a_pick_leaves_of_a_variable_are_uniform(seed):
         assert_array_equal(model.selected_, FEW)
         pvalues.append(model.pvalues_[1])
     assert kstest(pvalues, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("weight", [1e-300, 1e100, 1e300])
+def test_weights_of_any_size_give_groups_pvalues_or_none(seed, weight):
+    X, Y = planted(seed)
+    groups = {"a": [0, 1], "b": [2, 3, 4]}
+    found = ProjSe(2, groups=groups).fit(X, Y, sample_weight=np.full(len(X), weight))
+    if weight < 1:
+        assert np.isnan(found.pvalues_).all()
+    else:
+        assert found.pvalues_.tolist() == [0.0, 0.0]
 
 
 def test_references_of_no_dimension_have_no_pvalues():

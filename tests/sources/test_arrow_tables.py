@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from projse import ProjSe, SourceError, moments_from
+from projse import (
+    Moments,
+    ProjSe,
+    SourceError,
+    TwoViewProjSe,
+    moments_from,
+    subspace_correlation,
+)
 from projse.sources.table.encoder import TableEncoder
 
 
@@ -142,3 +150,39 @@ def test_so_are_those_of_labels_covariates_and_weights(seed):
         assert_same_moments(found, want)
         with pytest.raises(SourceError, match=r"null|gaps"):
             moments_from(coded.select(names), **roles)
+
+
+@pytest.mark.parametrize("library", ["arrow", "polars"])
+@pytest.mark.parametrize("bad", ["date", "span", "text", "list"])
+def test_columns_that_are_no_numbers_are_named_where_only_numbers_are_taken(seed, bad, library):
+    X = np.random.default_rng(seed).normal(size=(40, 3))
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    days = pd.date_range("2020-01-01", periods=40)
+    odd = {"date": days, "span": days - days[0], "text": ["u", "v"] * 20, "list": [[1, 2]] * 40}
+    table = pa.Table.from_pandas(frame.assign(odd=odd[bad]))
+    if library == "polars":
+        table = pl.from_arrow(table)
+    for fit in (Moments.from_arrays, TwoViewProjSe(1).fit, subspace_correlation):
+        with pytest.raises(ValueError, match=r"not numbers, in columns of X: 'odd' \("):
+            fit(table, X)
+    said = {
+        "list": r"y holds .*(1, 2|[Ll]ist)",
+        "text": "'odd' of y holds values that are not numbers",
+    }
+    said = said.get(bad, r"y holds values that are not numbers, in columns: 'odd' \(")
+    for fit in (Moments.from_arrays, ProjSe(1, target_type="continuous").fit):
+        with pytest.raises(ValueError, match=said):
+            fit(X, table)
+    with pytest.raises(ValueError, match=r"not numbers, in columns of Y: 'odd' \("):
+        TwoViewProjSe(1).fit(X, table)
+    if bad == "list":
+        with pytest.raises(ValueError, match=r"covariates\['odd'\] holds .*1, 2"):
+            Moments.from_arrays(X, X, covariates=table)
+
+
+def test_numbers_of_any_arrow_type_are_taken_where_only_numbers_are(seed):
+    x = np.random.default_rng(seed).integers(0, 9, 40)
+    flags, codes = pa.array(x > 4), pa.array(x).dictionary_encode()
+    table = pa.table({"n": x, "flag": flags, "code": codes, "f": pa.array(x / 2, pa.float32())})
+    found = Moments.from_arrays(table, x / 9)
+    np.testing.assert_allclose(found.x_mean, [x.mean(), (x > 4).mean(), x.mean(), x.mean() / 2])

@@ -33,6 +33,7 @@ from table_files import (
 from variants import slow
 
 from projse import ProjSe
+from projse.sources.parts import import_arrow
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -204,3 +205,14 @@ def test_arrays_maps_and_batches_need_no_pyarrow(tmp_path):
     )
     assert done.returncode == 0, done.stderr
     assert 'pip install "projse-select[arrow]"' in done.stdout
+
+
+def test_a_pyarrow_that_cannot_be_loaded_is_not_said_to_be_missing(monkeypatch, tmp_path):
+    (tmp_path / "pyarrow.py").write_text("raise ImportError('failed to map segment')")
+    monkeypatch.delitem(sys.modules, "pyarrow")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ImportError, match=r"cannot be loaded \(failed to map segment\).*memory"):
+        import_arrow()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ImportError, match="pip install"):
+        import_arrow()

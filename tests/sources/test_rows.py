@@ -472,3 +472,19 @@ def test_rows_are_taken_by_number_slice_or_mask_from_any_layout(seed, order):
         np.testing.assert_array_equal(some.X, X[chosen])
         np.testing.assert_array_equal(some.Y.toarray(), Y[chosen])
         np.testing.assert_array_equal(some.weight, rows.weight[chosen])
+
+
+def test_an_object_that_is_no_number_is_named_with_its_column(seed):
+    X = np.random.default_rng(seed).normal(size=(20, 3)).astype(object)
+    X[4, 1] = pd.Timestamp("2020-01-01")
+    with pytest.raises(TypeError, match=r"Column 1 of X holds Timestamp\('2020-01-01 00:00:00'\)"):
+        Moments.from_arrays(X)
+
+
+def test_lists_as_outputs_or_covariates_are_refused_with_a_remedy(seed):
+    X = np.random.default_rng(seed).normal(size=(20, 3))
+    frame = pd.DataFrame({"a": X[:, 0], "tags": [["u", "v"]] * 20})
+    with pytest.raises(ValueError, match=r"y holds \['u', 'v'\] \(list\).*MultiLabelBinarizer"):
+        Moments.from_arrays(X, frame)
+    with pytest.raises(ValueError, match=r"covariates\['tags'\] holds \['u', 'v'\] \(list\)"):
+        Moments.from_arrays(X, X[:, 0], covariates=frame)

@@ -6,16 +6,19 @@ import json
 import math
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from sklearn.preprocessing import SplineTransformer
 
 from projse import ProjSe
 from projse.exceptions import IdentifierWarning
+from projse.sources import encoded_rows
 from projse.sources.table import Frame, TableEncoder
 from projse.sources.table.encoding import TableEncoding
 from projse.sources.table.splines import Splines
@@ -354,3 +357,25 @@ def test_columns_of_one_name_go_by_place() -> None:
     encoder = TableEncoder.look(frame)
     assert encoder.names is None
     assert np.array_equal(encoder.encode(frame)[0], [[1, 1, 0], [2, 0, 1]])
+
+
+def test_names_of_an_arrow_table_are_not_asked_for_once_a_column(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    table = pa.table({f"x{j}": rng.normal(size=20) for j in range(50)} | {"sex": ["f", "m"] * 10})
+    asked = []
+    names = nw.DataFrame.columns.fget
+    monkeypatch.setattr(nw.DataFrame, "columns", property(lambda f: asked.append(1) or names(f)))
+    TableEncoder.look(table).encode(table)
+    assert len(asked) < 10
+
+
+def test_a_wide_file_of_few_rows_is_looked_at_twice(seed, monkeypatch, tmp_path):
+    rng = np.random.default_rng(seed)
+    columns = {f"x{j}": rng.normal(size=20) for j in range(1500)} | {"sex": ["f", "m"] * 10}
+    pq.write_table(pa.table(columns | {"y": columns["x700"]}), tmp_path / "wide.parquet")
+    looks = []
+    look = encoded_rows._first_rows
+    monkeypatch.setattr(encoded_rows, "_first_rows", lambda *a: looks.append(1) or look(*a))
+    found = ProjSe(1).fit_source(tmp_path / "wide.parquet", targets="y")
+    assert found.selected_.tolist() == [700]
+    assert len(looks) == 2

@@ -3,6 +3,7 @@
 from typing import Any
 
 from projse.cli.excluded import excluded
+from projse.cli.moments import references_by_name
 from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
 from projse.cli.select import csv_text, places
@@ -89,7 +90,7 @@ def as_dict(found: KnockoffProjSe, reading: Reading) -> dict[str, Any]:
         "n_rows": moments.n_samples,
         "n_candidates": n_candidates(moments),
         "n_variables": found.n_variables_,
-        "references": list(moments.target_names or ()),
+        **references_by_name(moments),
         "discoveries": records(found),
     }
 

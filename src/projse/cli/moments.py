@@ -9,6 +9,7 @@ from projse.cli.read import Reading, load_disjoint, load_moments
 from projse.cli.table import print_prose, warnings_as_notes
 from projse.cli.text import json_text
 from projse.cli.write import STDOUT, place_to_write, room_for, write_text
+from projse.kernels.combined_references import combined_references
 from projse.moments.stream import moments_from
 from projse.moments.sums import Moments
 from projse.warn import many
@@ -111,11 +112,22 @@ def describe(moments: Moments) -> str:
 
 def references_of(moments: Moments) -> str:
     """Say in a few words what is explained, and given what."""
+    moments = combined_references(moments)
     what = "one view" if moments.one_view else many(moments.n_references, "reference")
     if moments.classes is not None:
         what = many(moments.n_references, "class")
     n = moments.n_covariates
     return what + (f" given {many(n, 'covariate')}" if n else "")
+
+
+def references_by_name(moments: Moments) -> dict[str, list[str] | None]:
+    """Return the names of what is explained, and of what is taken out first."""
+    moments = combined_references(moments)
+    names, n = moments.target_names or (), moments.n_y - moments.n_covariates
+    return {
+        "references": None if moments.one_view else list(names[:n]),
+        "covariates": list(names[n:]) if moments.n_covariates else [],
+    }
 
 
 def _candidates(moments: Moments) -> str:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from projse.cli.excluded import excluded
-from projse.cli.moments import references_of
+from projse.cli.moments import references_by_name, references_of
 from projse.cli.names import n_candidates, names_of
 from projse.cli.read import Reading, load_disjoint, moments_files, say
 from projse.cli.rows import HeldRows, rows_in_memory
@@ -172,8 +172,6 @@ def as_dict(found: Found, reading: Reading) -> dict[str, Any]:
 
     selector = found.selector
     moments = selector.moments_
-    names, n = moments.target_names or (), moments.n_y - moments.n_covariates
-    references, covariates = names[:n], names[n:] if moments.n_covariates else ()
     last = reading.last
     return {
         "projse": __version__,
@@ -190,8 +188,7 @@ def as_dict(found: Found, reading: Reading) -> dict[str, Any]:
         "seconds_reading": round(reading.seconds, 3),
         "n_candidates": n_candidates(moments),
         "n_variables": len(selector.ranking_),
-        "references": None if moments.one_view else list(references),
-        "covariates": list(covariates),
+        **references_by_name(moments),
         "reference_rank": int(selector.reference_rank_),
         **found.as_dict(),
         "picks": picks_of(found),

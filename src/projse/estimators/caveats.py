@@ -9,6 +9,7 @@ import numpy as np
 
 from projse.estimators.results import output_names
 from projse.estimators.variable_columns import alone, variable_of_column
+from projse.kernels.combined_references import combined_references
 from projse.moments.counts import counts_caveat, rows_that_count
 from projse.moments.sums import Moments
 from projse.moments.tails import Tail, long_tails
@@ -33,6 +34,7 @@ def pvalue_caveats(selector: Any, moments: Moments, names: Sequence[str]) -> lis
     """
     if np.isnan(selector.pvalues_).all():
         return []
+    moments = combined_references(moments)  # columns of gaps that are filled are no outputs
     found = [
         counts_caveat(moments.sum_weights, moments.n_samples),
         _tails(selector, moments, names),

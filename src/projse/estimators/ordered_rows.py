@@ -48,7 +48,10 @@ def warn_if_ordered(folds: Sequence[Moments], weight: Array | None) -> None:
     """
     total = sum(folds[1:], start=folds[0])
     # So many rows of equal weight have means that vary as much.
-    n_rows = total.n_samples if weight is None else weight.sum() ** 2 / (weight**2).sum()
+    n_rows: float = total.n_samples
+    if weight is not None:
+        share = weight / weight.max()  # whose squares have a number
+        n_rows = share.sum() ** 2 / (share**2).sum()
     weights = np.array([fold.sum_weights for fold in folds])
     x_means = np.stack([fold.x_mean for fold in folds]) - total.x_mean
     assert total.xx is not None and total.yy is not None and total.y_mean is not None

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.plots.canvas import BLUE, VERMILION, Canvas, heat_map
+from projse.estimators.two_view import TwoViewProjSe
+from projse.plots.canvas import BLUE, VERMILION, Canvas, heat_map, refuse_other
 
 Array = NDArray[Any]
 
@@ -92,6 +93,7 @@ class CanonicalCorrelationDisplay:
         -------
         CanonicalCorrelationDisplay
         """
+        refuse_other(estimator, TwoViewProjSe)
         if kind not in ("path", "grid"):
             raise ValueError(f"kind={kind!r} is not 'path' or 'grid'.")
         rows = (X, Y, sample_weight)

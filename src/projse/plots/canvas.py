@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 Array = NDArray[Any]
 
@@ -141,6 +142,14 @@ def heat_map(ax: Any, values: Array, norm: Any) -> Any:
     for spine in ax.spines.values():
         spine.set_visible(False)
     return image
+
+
+def refuse_other(estimator: Any, *kinds: type) -> None:
+    """Refuse what is no fitted estimator of the kinds that a display draws."""
+    if not isinstance(estimator, kinds):
+        wanted = " or ".join(kind.__name__ for kind in kinds)
+        raise TypeError(f"estimator must be a fitted {wanted}, not {type(estimator).__name__}.")
+    check_is_fitted(estimator)
 
 
 def shortened(name: str, n: int) -> str:

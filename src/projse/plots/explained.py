@@ -7,7 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.plots.canvas import Canvas, heat_map
+from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.projse import ProjSe
+from projse.plots.canvas import Canvas, heat_map, refuse_other
 
 Array = NDArray[Any]
 
@@ -70,6 +72,7 @@ class ExplainedDisplay:
         -------
         ExplainedDisplay
         """
+        refuse_other(estimator, ProjSe, ProjSeCV)
         display = cls(
             explained=estimator.explained_,
             names=estimator.selected_names_,

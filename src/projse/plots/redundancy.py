@@ -7,7 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.plots.canvas import Canvas, heat_map
+from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.projse import ProjSe
+from projse.plots.canvas import Canvas, heat_map, refuse_other
 
 Array = NDArray[Any]
 
@@ -71,6 +73,7 @@ class RedundancyDisplay:
         -------
         RedundancyDisplay
         """
+        refuse_other(estimator, ProjSe, ProjSeCV)
         selector = getattr(estimator, "selector_", estimator)
         correlations, others = selector._correlations_of_picks(stand_ins)
         display = cls(correlations=correlations, names=selector.selected_names_, stand_ins=others)

@@ -7,7 +7,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.plots.canvas import BLUE, GREY, ORANGE, VERMILION, Canvas
+from projse.estimators.cross_validation import ProjSeCV
+from projse.estimators.projse import ProjSe
+from projse.plots.canvas import BLUE, GREY, ORANGE, VERMILION, Canvas, refuse_other
 
 Array = NDArray[Any]
 
@@ -72,6 +74,7 @@ class SelectionDisplay:
         -------
         SelectionDisplay
         """
+        refuse_other(estimator, ProjSe, ProjSeCV)
         selector = getattr(estimator, "selector_", estimator)
         display = cls(
             names=selector.selected_names_,

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.plots.canvas import BLUE, GREY, VERMILION, Canvas
+from projse.estimators.stability import StabilityProjSe
+from projse.plots.canvas import BLUE, GREY, VERMILION, Canvas, refuse_other
 
 Array = NDArray[Any]
 
@@ -80,6 +81,7 @@ class StabilityDisplay:
         -------
         StabilityDisplay
         """
+        refuse_other(estimator, StabilityProjSe)
         columns = {
             name: values[:max_variables] for name, values in estimator._columns_of_table().items()
         }

@@ -7,7 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from projse.plots.canvas import BLUE, GREY, VERMILION, Canvas, shortened
+from projse.estimators.cross_validation import ProjSeCV
+from projse.plots.canvas import BLUE, GREY, VERMILION, Canvas, refuse_other, shortened
 
 Array = NDArray[Any]
 
@@ -88,6 +89,7 @@ class ValidationCurveDisplay:
         -------
         ValidationCurveDisplay
         """
+        refuse_other(estimator, ProjSeCV)
         results = estimator.cv_results_
         sizes = np.unique(results["n_features"])
         entries = results["params"][:: len(sizes)]

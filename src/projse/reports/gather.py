@@ -15,6 +15,7 @@ from projse.estimators.frequencies import wilson_interval
 from projse.estimators.permutation import PermutationTest
 from projse.estimators.results import output_names
 from projse.exceptions import ProductsMissingError
+from projse.kernels.combined_references import combined_references
 from projse.reports.checks import CLOSE, TIE, checks
 from projse.reports.fingerprint import (
     in_python,
@@ -120,7 +121,7 @@ def _summary(
         kind = "one view"
     elif moments is not None and moments.classes is not None:
         kind = "classes"
-    n_columns = None if moments is None else int(moments.n_references)
+    n_columns = None if moments is None else int(combined_references(moments).n_references)
     given = None if moments is None else (moments.encoding or {}).get("y")  # of a table
     return {
         "n_picks": len(selector.selected_),

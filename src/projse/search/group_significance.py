@@ -24,6 +24,9 @@ from projse.search.adjusted import Chance
 
 Array = NDArray[Any]
 
+MOST_DEGREES = 1e60
+"""More rows, by weights of such a size, are as many: the fourth power still has a number."""
+
 
 def pillai_tail(V: Any, d: Any, rank: int, degrees: float) -> Array:
     """Probability that an unrelated variable has at least this trace.
@@ -86,6 +89,7 @@ def group_pvalue(
         return float("nan")
     if d == 0 or d >= degrees:
         return 1.0
+    degrees = min(degrees, MOST_DEGREES)
     chance = Chance(np.ones(rank), degrees, len(sizes))
     V = min(V, rank, d)  # by rounding it may be more, which no other variable could reach
     score = float(chance.scores(np.array([V]), np.array([d]))[0])

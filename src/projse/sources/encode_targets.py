@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
@@ -87,6 +88,8 @@ def encode_targets(
         raise ValueError(
             f"Complex data not supported: {label} is complex; pass real and imaginary parts."
         )
+    if values.dtype.kind == "O":
+        _refuse_nested(values, label)
     if values.ndim == 2 and values.shape[1] == 0:
         raise ValueError(f"{label} has 0 columns (shape={values.shape}); pass at least one.")
     if n_samples is not None and values.shape[0] != n_samples:
@@ -132,13 +135,46 @@ def encode_targets(
 def array_of(values: Any, label: str = "X, y or covariates") -> Array:
     """Make an array; refuse lists of different lengths."""
     try:
-        return np.asarray(values)
+        made = np.asarray(values)
+    except np.exceptions.DTypePromotionError:
+        _refuse_times(values, label)
+        raise
     except ValueError as error:
         raise ValueError(
             f"{label} holds rows of different lengths, or lists within its values ({error}). Give "
             "every row as many values; sets of labels become columns by "
             "sklearn.preprocessing.MultiLabelBinarizer."
         ) from error
+    if made.dtype.kind == "f":
+        _refuse_times(values, label)
+    return made
+
+
+def _refuse_times(values: Any, label: str) -> None:
+    """Refuse dates beside numbers in a frame of Arrow or Polars.
+
+    Of these NumPy makes no array, or numbers without a word; of those of pandas it makes objects.
+    """
+    frame = nw.from_native(values, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return
+    times = [f"{name!r} ({dtype})" for name, dtype in frame.schema.items() if dtype.is_temporal()]
+    if times:
+        raise ValueError(
+            f"{label} holds values that are not numbers, in columns: {', '.join(times)}. Encode "
+            "them as numbers, or leave them out."
+        )
+
+
+def _refuse_nested(values: Array, label: str) -> None:
+    """Refuse objects that hold several values each."""
+    for value in values.flat:
+        if isinstance(value, list | tuple | dict | set | np.ndarray):
+            raise ValueError(
+                f"{label} holds {value!r:.60} ({type(value).__name__}), and takes a number or a "
+                "label a row and column; sets of labels become columns by "
+                "sklearn.preprocessing.MultiLabelBinarizer."
+            )
 
 
 def holds_labels(y: Any, target_type: str = "auto") -> bool:
@@ -329,6 +365,8 @@ def is_missing(value: Any) -> bool:
     """Whether a value is None, NaN, or pandas' NA."""
     if value is None:
         return True
+    if isinstance(value, np.ndarray):  # of a list of Arrow or Polars
+        return False
     try:
         return bool(value != value)
     except TypeError:  # pandas.NA has no truth value

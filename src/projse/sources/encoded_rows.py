@@ -68,10 +68,14 @@ def first_look(
 
     def look(names: Sequence[str], label: str, **options: Any) -> TableEncoder:
         declared = set() if label == "y" else set(columns.categorical)
-        seen = []
-        for start in range(0, len(names), width):
-            some = list(names[start : start + width])
+        seen: list[TableEncoder] = []
+        start, n_looked_at = 0, width
+        while start < len(names):
+            some = list(names[start : start + n_looked_at])
             table, weight = _first_rows(parts, some, reading, LOOK_ROWS)
+            # Every look reads the file anew: where it has fewer rows, all other columns fit in one.
+            start += len(some)
+            n_looked_at = max(width, LOOK_BYTES // (8 * max(table.num_rows, 1)))
             if label == "y" and all_plain:
                 table = _booleans_as_numbers(table)
             categorical = [name in declared for name in some]
@@ -149,8 +153,9 @@ def _known_types(table: Any, columns: Columns) -> Any:
     """Give columns of nothing but gaps the type that they have in parts to come."""
     import pyarrow as pa
 
+    kinds = columns.type_of
     for place, field in enumerate(table.schema):
-        kind = columns.type_of.get(field.name, "")
+        kind = kinds.get(field.name, "")
         if not pa.types.is_null(field.type) or kind in ("", "null"):
             continue
         known = pa.float64()

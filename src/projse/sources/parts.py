@@ -127,8 +127,13 @@ def import_arrow() -> Any:
     """Import pyarrow, or say which extra brings it."""
     try:
         import pyarrow as pa
-    except ImportError as error:
+    except ModuleNotFoundError as error:
         raise ImportError(f"Reading this source needs pyarrow: {EXTRA}") from error
+    except ImportError as error:  # it is there
+        raise ImportError(
+            f"Reading this source needs pyarrow, which cannot be loaded ({error}). Allow more "
+            "memory (ulimit -v) if that is short; else install pyarrow anew."
+        ) from error
     return pa
 
 

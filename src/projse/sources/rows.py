@@ -235,7 +235,9 @@ def refuse_non_numeric_columns(X: Any, label: str = "X") -> None:
                 f"{label} holds text ({str(X.flat[0])!r:.60}), and no columns of numbers; pass an "
                 "array or a data frame with one row a sample. Class labels are y of ProjSe."
             )
-        bad = _non_numeric_array_columns(X)
+        bad = _non_numeric_array_columns(X, label)
+    elif hasattr(X, "schema") and isinstance(getattr(X, "column_names", None), list):  # of Arrow
+        bad = [(field.name, field.type) for field in X.schema if not _is_numeric_type(field.type)]
     elif hasattr(X, "columns") and hasattr(X, "dtypes"):
         columns = zip(X.columns, list(X.dtypes), strict=True)
         bad = [(name, dtype) for name, dtype in columns if not _is_numeric_column(X, name, dtype)]
@@ -250,7 +252,7 @@ def refuse_non_numeric_columns(X: Any, label: str = "X") -> None:
         )
 
 
-def _non_numeric_array_columns(X: Array) -> list[tuple[Any, Any]]:
+def _non_numeric_array_columns(X: Array, label: str) -> list[tuple[Any, Any]]:
     if X.ndim != 2 or X.dtype.kind not in "OmMVUST":
         return []
     if X.dtype.kind != "O":
@@ -261,9 +263,31 @@ def _non_numeric_array_columns(X: Array) -> list[tuple[Any, Any]]:
             column.astype(np.float64)
         except ValueError:
             bad.append((j, "object"))
-        except TypeError:  # not even a string: scikit-learn has its own words for that
-            continue
+        except TypeError as error:  # not even a string
+            value = next(v for v in column if not _becomes_number(v))
+            raise TypeError(
+                f"Column {j} of {label} holds {value!r:.60} ({type(value).__name__}): argument "
+                "must be a string or a number; make numbers of such values, or leave them out."
+            ) from error
     return bad
+
+
+def _becomes_number(value: Any) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return value is None
+    return True
+
+
+def _is_numeric_type(dtype: Any) -> bool:
+    """Whether a type of Arrow is one of numbers, or of values that are such."""
+    from pyarrow import types
+
+    while types.is_dictionary(dtype):
+        dtype = dtype.value_type
+    kinds = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    return any(of_kind(dtype) for of_kind in kinds)
 
 
 def _is_numeric_column(X: Any, name: Any, dtype: Any) -> bool:

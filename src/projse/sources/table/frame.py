@@ -68,8 +68,12 @@ class Frame:
         """Names of the columns, where all of them are strings."""
         if isinstance(self.data, np.ndarray):
             return None
-        names = tuple(self.data.columns)
-        return names if all(isinstance(name, str) for name in names) else None
+        return self._columns if all(isinstance(name, str) for name in self._columns) else None
+
+    @cached_property
+    def _columns(self) -> tuple[Any, ...]:
+        """Names of the columns of a data frame: asked once, since Arrow makes them each time."""
+        return tuple(self.data.columns)
 
     def title(self, j: int) -> str:
         """Return what messages call a column."""
@@ -79,7 +83,7 @@ class Frame:
         """Return a narwhals series or a one-dimensional array."""
         if isinstance(self.data, np.ndarray):
             return self.data[:, j]
-        return self.data.get_column(self.data.columns[j])
+        return self.data.get_column(self._columns[j])
 
     def rows(self, start: int, stop: int) -> Frame:
         """Keep a slice of rows."""
