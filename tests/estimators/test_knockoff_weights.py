@@ -130,3 +130,14 @@ def test_one_or_two_variables_can_be_found(seed, n_variables):
     Y = 10 * X @ np.ones((n_variables, 3)) + rng.normal(size=(2000, 3))
     found = KnockoffProjSe(random_state=0, n_draws=1).fit(X, Y)
     assert sorted(found.selected_) == list(range(n_variables))
+
+
+def test_weights_of_any_size_are_counts(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 5))
+    Y = X[:, :2] + rng.normal(size=(120, 2))
+    found = [
+        KnockoffProjSe(n_draws=3, fdr=0.5, random_state=0).fit(X, Y, np.full(120, weight))
+        for weight in (1e12, 1e200)
+    ]
+    np.testing.assert_array_equal(found[0].selected_, found[1].selected_)

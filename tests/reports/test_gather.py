@@ -216,3 +216,12 @@ def test_a_permutation_test_becomes_a_check(seed):
         gather(selector, permutations=selector)
     with pytest.raises(ValueError, match="more candidates"):
         gather(ProjSe(1).fit(X[:, :1], Y), permutations=replace(test, selected=np.array([5])))
+
+
+@pytest.mark.parametrize("missing", ["mean", "indicator"])
+def test_outputs_without_names_are_counted_where_gaps_are_encoded(seed, missing):
+    X, Y = planted(seed)
+    Y[:9, 1] = np.nan
+    summary = gather(ProjSe(2, missing=missing).fit(X, Y))["summary"]
+    assert summary["n_outputs"] == 3
+    assert summary["n_output_columns"] == 3 + (missing == "indicator")

@@ -126,7 +126,7 @@ def _summary(
     return {
         "n_picks": len(selector.selected_),
         "n_candidates": n_candidates,
-        "n_outputs": n_columns if given is None else len(given["names"]),
+        "n_outputs": n_columns if given is None else len(given["plans"]),
         "n_output_columns": n_columns,
         "n_rows": None if moments is None else int(moments.n_samples),
         "kind": kind,
