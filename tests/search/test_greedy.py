@@ -138,6 +138,16 @@ def test_nothing_eligible_and_nothing_left_end_the_search(laziness):
     assert list(greedy(deflation, np.zeros(20, dtype=bool))) == []
 
 
+def test_what_a_candidate_has_of_the_rounding_of_a_pick_is_not_picked():
+    """The direction of the first goes with its rounding, along which all others are exact."""
+    R = np.array([[1.0, 0.9, 0.0], [1e-6, 0.0, 1e-5]])
+    deflation = ProjectedDeflation(DenseCoordinates(R), np.array([1e-6, 0.0, 0.0]), 1e-13)
+    found = greedy(deflation, np.ones(3, dtype=bool))
+    assert [next(found).index, next(found).index] == [0, 2]
+    alone = ProjectedDeflation(DenseCoordinates(R[:, :2]), np.array([1e-6, 0.0]), 1e-13)
+    assert [pick.index for pick in greedy(alone, np.ones(2, dtype=bool))] == [0]
+
+
 # One view: pivoted Cholesky
 
 

@@ -94,3 +94,14 @@ def test_more_outputs_than_rows_say_how_to_get_them(seed):
     with pytest.raises(ProductsMissingError, match="fit_moments"):
         wide.fit(X, Y).stand_ins()
     assert wide.fit_moments(Moments.from_arrays(X, Y, with_xx=True)).stand_ins()
+
+
+def test_nothing_covers_a_pick_that_the_others_explain_wholly(seed):
+    rng = np.random.default_rng([seed, 1])
+    X = rng.normal(size=(50, 6))
+    X[:, 2] = X[:, 0] - 2 * X[:, 1]
+    Y = X[:, [0]] + rng.normal(size=(50, 2))
+    selector = ProjSe(2, groups=["pair", "pair", "sum", "a", "b", "b"], include=["pair", "sum"])
+    of_sum = [one for one in selector.fit(X, Y).stand_ins(2) if one.pick == "sum"]
+    assert [one.closeness for one in of_sum] == [0.0, 0.0]
+    assert all(np.isnan(one.keeps) for one in of_sum)
