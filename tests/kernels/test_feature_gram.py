@@ -85,6 +85,13 @@ def test_the_norm_of_a_variable_is_1_to_the_last_bit(seed, kind):
     assert_array_equal(np.diag(gram.x_rows(live, live)), 1.0)
 
 
+def test_variables_have_norm_1_again_once_a_kernel_is_centred(seed):
+    gram = gram_of(*drawn(seed), **SPECS["centred"])
+    live = np.flatnonzero(gram.alive)
+    assert_allclose(np.diag(gram.yy), 1.0)
+    assert_allclose(np.diag(gram.x_rows(live, live)), 1.0)
+
+
 @pytest.mark.parametrize("kind", [*SPECS, "callable"])
 def test_a_candidate_that_is_constant_has_no_products(seed, kind):
     X, Y = drawn(seed)
@@ -212,6 +219,7 @@ def test_the_mean_distance_is_that_of_all_pairs(seed, scale):
         (from_moments(candidates, spec, whole_reference=False), pdist(x.T).mean()),
         (from_moments(candidates, spec), pdist(x.T).mean()),
         (from_moments(of_all, spec), pdist(y.T).mean()),
+        (from_moments(Moments.from_arrays(X, Y[:, :3]), spec), pdist(y.T[:2]).mean()),
         (from_moments(Moments.from_arrays(X, Y[:, :2]), spec), cdist(x.T, y.T[:1]).mean()),
     ]
     for gram, want in cases:

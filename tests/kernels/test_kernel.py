@@ -102,3 +102,14 @@ def test_the_mean_distance_of_near_copies_is_known_to_a_bound(seed, distance):
     exact = ProjSe(1, kernel="rbf", gamma=1 / (2 * np.mean(pairs) ** 2)).fit(X, Y)
     got = ProjSe(1, kernel="rbf").fit(X, Y)
     assert got.scores_[0] == pytest.approx(exact.scores_[0], abs=1e-7)
+
+
+@pytest.mark.parametrize("parameters", [{"kernel": "poly"}, {"kernel": "rbf"}, {"scale": False}])
+def test_units_so_small_that_squares_vanish_change_nothing_that_does_not_see_units(
+    seed, parameters
+):
+    X, Y = kernel_problem(np.random.default_rng([seed, 9]))
+    want = ProjSe(4, **parameters).fit(X, Y)
+    got = ProjSe(4, **parameters).fit(X * 2.0**-700, Y)
+    assert got.selected_.tolist() == want.selected_.tolist()
+    np.testing.assert_allclose(got.scores_, want.scores_, rtol=1e-9)

@@ -76,6 +76,19 @@ def test_ridge_and_rank_are_the_same_by_gram_and_by_rows(seed, variant, solver):
     agreement.assert_mostly_full(0.7)
 
 
+@pytest.mark.parametrize("rank", [2, 3])
+def test_tied_directions_are_those_of_the_gram_matrix_wherever_they_come(seed, rank):
+    """Two outputs share a part, and two share none: these are tied, in the middle."""
+    rng = np.random.default_rng([seed, 15])
+    A = rng.normal(size=(60, 4))
+    Q, _ = np.linalg.qr(A - A.mean(axis=0))
+    Y = np.column_stack([Q[:, 0], 0.8 * Q[:, 0] + 0.6 * Q[:, 1], Q[:, 2:]])
+    X = Y @ rng.normal(size=(4, 8)) + rng.normal(size=(60, 8)) / 5
+    by_gram, by_rows = (by_fit(X, Y, solver=solver, rank=rank) for solver in ("gram", "qr"))
+    assert by_rows.selected_.tolist() == by_gram.selected_.tolist()
+    np.testing.assert_allclose(by_rows.scores_, by_gram.scores_, rtol=1e-9)
+
+
 @pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
 @pytest.mark.parametrize("center", [True, False])
 def test_whatever_the_unit_of_the_weights_constants_are_none_and_others_are_not(seed, center, unit):

@@ -62,3 +62,13 @@ def test_a_variable_without_columns_is_there_and_is_empty(seed):
     gram = gram_of(X, Y, more)
     assert_array_equal(gram.map.sizes, [1, 3, 2, 0, 0])
     assert len(gram.alive) == 6
+
+
+def test_a_direction_without_digits_of_its_own_leaves(seed):
+    """What is left of a near copy is divided by its length, and so is its rounding."""
+    rng = np.random.default_rng([seed, 2])
+    x, z, other = rng.normal(size=(3, 60))
+    variables = Variables(("pair", "other"), tuple(Column(v) for v in (0, 0, 1)))
+    for gap, n_directions in ((1e-4, 2), (1e-6, 1)):
+        gram = gram_of(np.c_[x, x + gap * z, other], rng.normal(size=(60, 2)), variables)
+        assert gram.map.sizes.tolist() == [n_directions, 1]

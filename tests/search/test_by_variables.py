@@ -98,6 +98,15 @@ def test_everything_is_conditioned_on_covariates_and_included_variables(seed, wi
         assert model.rounds_.tolist() == [0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_a_variable_that_comes_first_has_the_score_that_it_would_be_picked_with(seed, alpha):
+    X, Y, labels, _ = draw(np.random.default_rng([seed, 35]))
+    picked = fitted(X, Y, n_features_to_select=1, groups=labels, alpha=alpha)
+    first = picked.selected_.tolist()
+    given = fitted(X, Y, n_features_to_select=1, groups=labels, alpha=alpha, include=first)
+    assert_allclose(given.scores_, picked.scores_)
+
+
 def test_without_centring_the_space_has_as_many_dimensions_as_rows(seed):
     X, Y, labels, groups = draw(np.random.default_rng([seed, 9]))
     want = softly(Honest(X, Y, groups, center=False), 4)

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import multivariate_normal
 from twins_from_rows import unit_columns
 
-from projse import ProjSe
+from projse import PAPER, ProjSe
 from projse.search.contest import STATISTICS, Rivals, ahead, odds
 from projse.search.entry_order import EntryOrder
 from projse.search.twins import Twins, least_reconstructable
@@ -155,6 +155,26 @@ def test_noise_is_what_variables_and_twins_leave(seed):
         c_sum, _ = rivals.in_noise_units(C, K)
         plain, _ = rivals.split(C)
         assert_allclose(c_sum @ c_sum.T, plain @ np.linalg.solve(noise, plain.T), rtol=1e-6)
+
+
+@pytest.mark.parametrize("k", [1, 3])
+def test_ridge_is_a_regression_on_variables_and_twins(seed, k):
+    rivals, C, K = drawn(seed, n_twins=k)
+    c_sum, c = rivals.in_noise_units(C, K)
+    products = (c_sum + c) / np.sqrt(k + 1)
+    penalty = np.eye(6 * (k + 1)) / rivals.mean_effect(c_sum)
+    effects = np.linalg.solve(rivals.gram + penalty, products.reshape(-1, 3)).reshape(c.shape)
+    want = np.sqrt(k + 1) * ahead(np.linalg.norm(effects, axis=2))
+    assert_allclose(STATISTICS["ridge"](rivals, C, K), want, rtol=1e-6, atol=1e-10)
+
+
+def test_order_takes_products_as_they_are_whether_means_were_taken_out_of_rows_or_not(seed):
+    rivals, C, K = drawn(seed)
+    centred, as_they_are = (
+        EntryOrder(ProjSe(center=center, **PAPER), np.random.default_rng(seed))(rivals, C, K)
+        for center in (True, False)
+    )
+    assert_allclose(as_they_are, centred)
 
 
 def test_a_tie_at_the_top_is_nobodys():

@@ -91,6 +91,16 @@ def test_scores_over_many_magnitudes_stay_exact(seed, laziness):
     assert_allclose([p.score for p in found], scores, rtol=1e-8)
 
 
+def test_scores_that_rounding_brings_below_0_do_not_end_the_search(seed, laziness):
+    """All share two coordinates, of which a pick leaves the same rounding: of either sign."""
+    rng = np.random.default_rng(seed)
+    for _ in range(10):
+        R = np.repeat(rng.uniform(0.1, 1.0, size=(4, 1)), 64, axis=1)
+        R[2:] = 1e-9 * rng.standard_normal((2, 64))
+        R[:, 1:] /= 2
+        assert [pick.index for pick in search(R, 5)] == literal(R, 3)[0]
+
+
 def test_margins_are_gaps_to_the_true_runner_up(seed, laziness):
     rng = np.random.default_rng(seed)
     R = random_coordinates(rng, 8, 150)
@@ -136,6 +146,16 @@ def test_nothing_eligible_and_nothing_left_end_the_search(laziness):
     assert search(R, 5) == []
     deflation = ProjectedDeflation(DenseCoordinates(np.ones((1, 20))), 0.0, 0.0)
     assert list(greedy(deflation, np.zeros(20, dtype=bool))) == []
+
+
+def test_what_a_candidate_has_of_the_rounding_of_a_pick_is_not_picked():
+    """The direction of the first goes with its rounding, along which all others are exact."""
+    R = np.array([[1.0, 0.9, 0.0], [1e-6, 0.0, 1e-5]])
+    deflation = ProjectedDeflation(DenseCoordinates(R), np.array([1e-6, 0.0, 0.0]), 1e-13)
+    found = greedy(deflation, np.ones(3, dtype=bool))
+    assert [next(found).index, next(found).index] == [0, 2]
+    alone = ProjectedDeflation(DenseCoordinates(R[:, :2]), np.array([1e-6, 0.0]), 1e-13)
+    assert [pick.index for pick in greedy(alone, np.ones(2, dtype=bool))] == [0]
 
 
 # One view: pivoted Cholesky

@@ -94,3 +94,31 @@ def test_more_outputs_than_rows_say_how_to_get_them(seed):
     with pytest.raises(ProductsMissingError, match="fit_moments"):
         wide.fit(X, Y).stand_ins()
     assert wide.fit_moments(Moments.from_arrays(X, Y, with_xx=True)).stand_ins()
+
+
+def test_nothing_covers_a_pick_that_the_others_explain_wholly(seed):
+    rng = np.random.default_rng([seed, 1])
+    X = rng.normal(size=(50, 6))
+    X[:, 2] = X[:, 0] - 2 * X[:, 1]
+    Y = X[:, [0]] + rng.normal(size=(50, 2))
+    selector = ProjSe(2, groups=["pair", "pair", "sum", "a", "b", "b"], include=["pair", "sum"])
+    of_sum = [one for one in selector.fit(X, Y).stand_ins(2) if one.pick == "sum"]
+    assert [one.closeness for one in of_sum] == [0.0, 0.0]
+    assert all(np.isnan(one.keeps) for one in of_sum)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"redundancy": 0.0}], ids=["soft", "hard"])
+def test_a_copy_of_another_pick_comes_last_as_a_stand_in_of_columns_and_of_groups(seed, parameters):
+    """Nothing is left of it, so that it covers nothing of the pick, and keeps nothing."""
+    rng = np.random.default_rng([seed, 2])
+    X = rng.normal(size=(50, 7))
+    X[:, 4] = 3 * X[:, 0]
+    Y = X[:, :2] + 0.3 * rng.normal(size=(50, 2))
+    plain = ProjSe(2, include=[0, 1], **parameters).fit(X[:, :5], Y)
+    groups = [*(f"x{j}" for j in range(5)), "pair", "pair"]
+    grouped = ProjSe(2, include=["x0", "x1"], exclude=["pair"], groups=groups, **parameters)
+    of_columns, of_groups = plain.stand_ins(3), grouped.fit(X, Y).stand_ins(3)
+    assert [one[:2] for one in of_groups] == [one[:2] for one in of_columns]
+    for one, other in zip(of_groups, of_columns, strict=True):
+        assert one[2:] == pytest.approx(other[2:], abs=1e-8)
+    assert of_groups[-1][1:] == ("x4", 0.0, 0.0)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import LinearRegression
 
-from projse import ProjSe
+from projse import PAPER, ProjSe
 from projse.search.picked import among_picks
 
 
@@ -54,6 +54,17 @@ def test_rare_levels_of_a_pick_explain_as_one(seed):
     spaces = {"label": pooled, "number": number[:, None]}
     expected = least_squares([spaces[name] for name in selector.selected_names_], Y)
     assert_allclose(selector.explained_, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("parameters", [{}, PAPER, {"kernel": "poly"}], ids=str)
+def test_stand_ins_of_one_view_are_those_in_any_unit(seed, parameters):
+    """Squares of tiny values vanish, so that moments of others are made, which are not kept."""
+    rng = np.random.default_rng([seed, 11])
+    X = rng.normal(size=(60, 30)) + rng.normal(size=(60, 1))
+    models = [ProjSe(2, **parameters).fit(X * unit) for unit in (1.0, 2.0**-700)]
+    plain, tiny = (model.stand_ins(2) for model in models)
+    assert [one[:2] for one in tiny] == [one[:2] for one in plain]
+    assert_allclose([one[2:] for one in tiny], [one[2:] for one in plain], rtol=1e-8)
 
 
 def test_correlations_of_picks_do_not_depend_on_units(seed):

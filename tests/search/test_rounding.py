@@ -246,6 +246,16 @@ def test_with_a_ridge_what_fills_the_rows_leaves_ties_too(grouped, seed):
             assert last == min(set(range(80)) - set(before))
 
 
+@pytest.mark.parametrize("grouped", [False, True])
+def test_outputs_that_fill_the_rows_leave_ties_after_the_first_pick_already(grouped, seed):
+    rng = np.random.default_rng([seed, 54])
+    for _ in range(5):
+        X, Y = rng.normal(size=(6, 1)) + 1e-4 * rng.normal(size=(6, 40)), rng.normal(size=(6, 5))
+        groups = [*range(38), 38, 38] if grouped else None
+        got = fit(paper_form(3, round_size=1, groups=groups), X, Y)
+        assert got.selected_.tolist() == [0, 1, 2]
+
+
 def test_feature_space_centring_picks_nothing_that_is_alike_to_all_references(seed):
     """Powers of small products are known well, but not once means of large ones are taken out."""
     rng = np.random.default_rng([seed, 7])
@@ -272,6 +282,15 @@ def test_candidates_at_right_angles_to_all_references_are_not_picked(seed, small
     got = fit(paper_form(5, solver="qr", exhausted="stop"), X, Y)
     assert got.reference_rank_ == n_references
     assert not got.selected_.size
+
+
+def test_candidates_at_right_angles_are_not_picked_with_a_kernel_of_ones_own(seed):
+    rng = np.random.default_rng([seed, 56])
+    A = rng.normal(size=(60, 12))
+    Q, _ = np.linalg.qr(A - A.mean(axis=0))
+    X = Q[:, 4:] @ rng.normal(size=(8, 10))
+    selector = paper_form(5, kernel=lambda A, B: A.T @ B, exhausted="stop")
+    assert not fit(selector, X, Q[:, :4]).selected_.size
 
 
 def short_directions(rng):
@@ -362,11 +381,28 @@ def test_once_an_output_is_explained_rounding_is_not_picked(seed, alpha, gap, gr
 
 
 @pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("small", [1e-6, 1e-8])
 @pytest.mark.parametrize("alpha", [1e-10, 1e-6, 1e-3, 1.0])
-def test_what_is_small_but_known_is_picked_with_a_ridge(seed, alpha, grouped):
+def test_what_is_small_but_known_is_picked_with_a_ridge(seed, alpha, small, grouped):
     rng = np.random.default_rng([seed, 49])
     X = rng.normal(size=(200, 7))
-    small = 1e-6
     Y = X[:, [2]] + small * X[:, [4]]
     model = ProjSe(2, alpha=alpha, groups=[0, 1, 2, 3, 4, 5, 5] if grouped else None).fit(X, Y)
     assert model.selected_.tolist() == [2, 4]
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+@pytest.mark.parametrize("gap", [2.0**-13, 2.0**-15])
+@pytest.mark.parametrize("alpha", [1e-4, 0.1])
+def test_what_tells_near_copies_of_an_included_variable_apart_is_known_less_well(
+    seed, alpha, gap, grouped
+):
+    """Once an output is explained, rounding is not picked, of near copies that are enlarged too."""
+    rng = np.random.default_rng([seed, 55])
+    A = whole(rng, 50, 8)
+    X = A[:, [7]] + gap * A
+    X[:, 7] = A[:, 7]
+    groups = [0, 1, 2, 2, 3, 3, 4, 5] if grouped else None
+    for Y in (3 * A[:, [0]], A[:, [0, 0]] * [1, -2] + A[:, [7]]):
+        model = fit(ProjSe(6, alpha=alpha, groups=groups, include=[5 if grouped else 7]), X, Y)
+        assert model.selected_.tolist() == [5 if grouped else 7, 0]

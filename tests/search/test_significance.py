@@ -484,3 +484,8 @@ def test_nor_is_what_depends_on_picks_taken_out_wholly(seed, round_size):
     later = slice(round_size, None)
     for other in (variables, alone):
         np.testing.assert_allclose(columns.pvalues_[later], other.pvalues_[later], rtol=1e-6)
+
+
+def test_the_best_of_candidates_that_score_nothing_has_the_pvalue_1():
+    for n_candidates in (1, 8):
+        assert selection_pvalue(0.0, 3, 0, n_candidates, 30.0) == 1.0

@@ -278,6 +278,20 @@ def test_the_form_of_the_paper_is_a_word_away(seed):
         PAPER["alpha"] = 1.0
 
 
+def test_coefficients_on_the_picks_are_those_of_a_ridge_regression(seed):
+    X, Y = (normalised(A) for A in related(seed))
+    K, S = X.T @ X, [4, 0, 9, 2]
+    coordinates = np.linalg.qr(Y)[0].T @ X
+    everywhere = np.ones(len(K), bool)
+    soft = SoftConditioning(DenseCoordinates(coordinates), everywhere, lambda *_: 0.3, 1e-12, 1e-12)
+    for j in S:
+        soft.take(j, K[j].copy())
+    ridged = K[np.ix_(S, S)] + 0.3 * np.eye(len(S))
+    of_candidates, of_coordinates = soft.coefficients(slice(None))
+    assert_allclose(of_candidates, np.linalg.solve(ridged, K[S]), atol=1e-10)
+    assert_allclose(of_coordinates, np.linalg.solve(ridged, coordinates[:, S].T), atol=1e-10)
+
+
 def test_a_given_candidate_that_scores_nothing_is_not_taken():
     R = DenseCoordinates(np.array([[0.9, 0.5, 0.0]]))
     soft = SoftConditioning(R, np.ones(3, bool), lambda place, norm: 0.0, 1e-12, 1e-12)

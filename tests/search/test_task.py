@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 from paper import paper_form
 
 from projse import PAPER, Moments, ProjSe, StabilityProjSe
 from projse.exceptions import ProductsMissingError, RankExhaustedWarning
+from projse.kernels.many_outputs import MANY_OUTPUTS
 from projse.moments.own_products import IN_MEMORY, ON_CLUSTER, ONCE, OVER_FILES, OVER_STATE
 from projse.search.products import KEPT_COLUMNS
 from projse.search.task import Task
+from projse.sources.rows import make_rows
 
 
 def rows_with(seed, m, p, q, n_classes=None):
@@ -136,3 +141,14 @@ def test_classes_have_one_direction_less_than_their_number(seed):
     first = paper_form(3).partial_fit(X, labels)
     assert first.moments_.xx is None  # three directions for three picks
     assert len(first.selected_) == 3
+
+
+def test_few_rows_of_many_outputs_are_sketched_where_they_are_not_factored_themselves(seed):
+    """Dense ones without covariates are: their own factor is exact, and costs as little."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(30, 5)), rng.normal(size=(30, MANY_OUTPUTS + 1))
+    plain, scattered = make_rows(X, Y), make_rows(X, sp.csr_array(Y))
+    beside = replace(plain, Y=np.hstack([Y, X[:, :1]]), n_covariates=1)
+    task = Task.of(ProjSe(2, rank=5), 5, None)
+    assert task.n_directions(plain) is None
+    assert task.n_directions(scattered) == task.n_directions(beside) > 0

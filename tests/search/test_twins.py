@@ -126,6 +126,16 @@ def test_more_outputs_than_rows_leave_as_many_dimensions_as_there_are(seed, k):
     assert_allclose(rows @ rows.T, gram_of(X, s, k), atol=1e-4)
 
 
+@pytest.mark.parametrize("k", [1, 4])
+def test_rounding_of_outputs_is_no_dimension_where_others_fill_the_rows(seed, k):
+    """What near copies tell of the rest, by small differences, is known to eight digits less."""
+    X, Y, rng = problem(seed, m=40, p=6, q=60)
+    Y[:, 1:34] = Y[:, :1] + 1e-4 * rng.normal(size=(40, 33))
+    Y -= Y.mean(axis=0)
+    s = equal_distances(X.T @ X, k)
+    assert np.isfinite(twins_of(X, Y, s, k).draw(rng)).all()
+
+
 def test_rounding_of_the_moments_does_not_change_the_draw(seed):
     X, Y, rng = problem(seed, m=300, p=6, q=4)
     labels = np.eye(4)[rng.integers(4, size=300)]  # they sum to 1: rank 3

@@ -64,8 +64,6 @@ def group_stand_ins(
         eligible = allowed.copy()
         eligible[np.delete(picks, s)] = False
         search = VariableSearch(given_others, eligible)
-        if plan.is_soft:
-            eligible &= search.layout.sizes > 0
         close = _closeness(search, int(picks[s]))
         left_out = eligible.copy()
         left_out[picks[s]] = False

@@ -182,7 +182,9 @@ def gather(
         closeness = partial_correlations(x_rows, indices, behind.eps ** (2 / 3))
         around = nearest(closeness, may_stand_in(route.gram, plan, indices), NEIGHBOURS)
         columns = np.union1d(indices, around[around >= 0])
-    few = replace(restricted(behind, columns), xx=None)
+    few = restricted(behind, columns)
+    if not (behind.one_view and plan.needs_factor):  # of all products there
+        few = replace(few, xx=None)
     if route.spectrum is not None and not behind.n_covariates:
         few = replace(few, yy=None)  # that of an orthonormal basis
     return replace(picked, x_rows=x_rows[:, columns].copy(), columns=columns, moments=few)

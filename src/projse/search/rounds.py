@@ -158,6 +158,12 @@ class Selection:
 class ReferenceSpace:
     """The reference space of a selection: opened for search round by round."""
 
+    # Known once it was opened, but for a search by pivoted Cholesky.
+    values: Array
+    unridged: Array
+    _F: Array
+    _y_amplification: Array
+
     def __init__(self, gram: FeatureGram, plan: Plan, eligible: NDArray[np.bool_]) -> None:
         self.gram = gram
         self.plan = plan
@@ -170,11 +176,8 @@ class ReferenceSpace:
         self.by_cholesky = plan.one_view and not plan.needs_factor
         self.largest: float | None = None
         self.alpha = plan.alpha
-        self.unridged = np.empty(0)
-        self.values = np.empty(0)
         # Ridge and truncation go by the directions of the references, not those of their basis.
         self.units = plan.spectrum if plan.needs_factor else None
-        self._F, self._y_amplification = np.empty((0, 0)), np.empty(0)
         self.is_full = False
 
     def copy(self) -> ReferenceSpace:
