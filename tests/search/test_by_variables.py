@@ -311,13 +311,14 @@ def test_rounding_of_a_pick_that_is_explained_wholly_does_not_change_its_pvalue(
     assert_allclose(above, below, rtol=1e-9)
 
 
+@pytest.mark.parametrize("sign", [1, -1])
 @pytest.mark.parametrize("near", [1e-1, 1e-3, 3e-5])
 @pytest.mark.parametrize("form", [{}, {"redundancy": 0.5}, {"redundancy": 1.0}])
-def test_a_combination_of_near_copies_in_a_group_before_has_a_pvalue_of_1(seed, form, near):
+def test_a_combination_of_near_copies_in_a_group_before_has_a_pvalue_of_1(seed, form, near, sign):
     rng = np.random.default_rng([seed, 31])
     before, change = rng.normal(size=(2, 60))
     y = before + 0.5 * change + 0.3 * rng.normal(size=60)
-    X = np.column_stack([before, before + near * change, change, rng.normal(size=(60, 3))])
+    X = np.column_stack([before, before + near * change, sign * change, rng.normal(size=(60, 3))])
     model = fitted(X, y, n_features_to_select=5, groups=list("aabcde"), **form)
     picks = model.selected_.tolist()
     last = max(picks.index(0), picks.index(1))
@@ -342,6 +343,20 @@ def test_what_rounds_before_explain_wholly_is_not_chosen_from(seed, form):
         want = in_rounds(Honest(X, Y, groups, form["alpha"]), 6, form["round_size"])
         model = fitted(X, Y, n_features_to_select=6, groups=labels, redundancy=0.0, **form)
         agree(model, want)
+
+
+def test_nor_is_what_picks_leave_nothing_of_with_next_to_no_redundancy(seed):
+    rng = np.random.default_rng([seed, 36])
+    Z = rng.normal(size=(60, 8))
+    X, groups = Z[:, [0, 1, 0, 2, 3, 4, 5, 6, 7]], [0, 0, 1, 2, 2, 3, 3, 4, 4]
+    Y = Z[:, 0] + Z[:, 1] + 0.3 * Z[:, 2] + 0.3 * rng.normal(size=60)
+    soft, hard = (
+        fitted(X, Y, n_features_to_select=3, groups=groups, round_size=1, redundancy=redundancy)
+        for redundancy in (1e-12, 0.0)
+    )
+    assert hard.selected_[0] == 0  # and nothing is left of the second
+    assert_array_equal(soft.selected_, hard.selected_)
+    assert_allclose(soft.scores_, hard.scores_, rtol=1e-5)
 
 
 @pytest.mark.parametrize("redundancy", [None, 0.3, 1.0])
