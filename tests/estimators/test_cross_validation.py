@@ -516,3 +516,28 @@ def test_tables_are_judged_by_what_selection_sees_of_them(seed, how, monkeypatch
             else:
                 want[k, f] = clone(judge).fit(*parts[:2]).score(*parts[2:])
     assert_allclose(curve(model, 3), want, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_gaps_beside_their_column_are_filled_by_the_training_rows(seed, by_rows, monkeypatch):
+    if by_rows:
+        monkeypatch.setattr(projse.estimators.cross_validation, "FOLD_BYTES", 0)
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(120, 3)), rng.normal(size=(120, 2))
+    X[:, 1] += np.arange(120) / 20  # a drift, so that the mean of some rows is not that of others
+    Y[:, 0] += X[:, 1]
+    gap = rng.uniform(size=120) < 0.4
+    X[gap, 1] = np.nan
+    splits = list(TimeSeriesSplit(3).split(X))
+    selector = ProjSe(missing="indicator")
+    model = ProjSeCV(selector, param_grid=None, cv=splits).fit(X, Y)
+    want = np.empty((3, 3))
+    for f, (train, test) in enumerate(splits):
+        filled = np.where(np.isnan(X), np.nanmean(X[train], axis=0), X)
+        spaces = [filled[:, [0]], np.column_stack([filled[:, 1], gap]), filled[:, [2]]]
+        picks = clone(selector).set_params(n_features_to_select=3).fit(X[train], Y[train]).selected_
+        for k in range(3):
+            columns = np.concatenate([spaces[j] for j in picks[: k + 1]], axis=1)
+            want[k, f] = honest_r2(columns[train], Y[train], columns[test], Y[test])
+    assert_allclose(curve(model, 3), want, atol=1e-8)

@@ -94,7 +94,7 @@ class MomentFold:
 
     def bases(self, min_frequency: int) -> dict[int, Array]:
         """Return what the training rows make of the columns of a table."""
-        return bases_of_moments(self.train, min_frequency)
+        return bases_of_moments(self.train, min_frequency, recentre=True)
 
     def r2(self, picked: Picked, center: bool) -> Array:
         """Return held-out R² for growing sets of columns."""
@@ -126,7 +126,7 @@ class RowFold:
         """Return what the training rows make of the columns of a table."""
         if self.rows.x_variables is None:
             return {}
-        return bases_of_rows(self.rows.take(self.train), min_frequency)
+        return bases_of_rows(self.rows.take(self.train), min_frequency, recentre=True)
 
     def r2(self, picked: Picked, center: bool) -> Array:
         """Return held-out R² for growing sets of columns."""
