@@ -17,6 +17,7 @@ from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import (
     GroupKFold,
     KFold,
+    PredefinedSplit,
     RepeatedKFold,
     ShuffleSplit,
     StratifiedKFold,
@@ -27,7 +28,7 @@ from variants import slow
 
 import projse.estimators.cross_validation
 import projse.estimators.folds
-from projse import PAPER, Moments, ProjSe, ProjSeCV
+from projse import PAPER, Moments, ProjSe, ProjSeCV, block_moments
 from projse.estimators.tuning_grid import AUTO
 from projse.exceptions import NothingPredictsWarning
 
@@ -460,3 +461,83 @@ def test_noise_seldom_seems_to_predict(seed):
             warnings.simplefilter("ignore", NothingPredictsWarning)
             seemed += model.fit(X, Y).predicts_
     assert seemed <= 7
+
+
+def table_with_gaps_and_rare_levels(seed, m=240):
+    """Half of the gaps stand for an effect that the filled values do not have."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.normal(size=(m, 4)), columns=list("abcd"))
+    X["code"] = pd.Categorical(rng.choice(list("uvwxyz"), m, p=[0.4, 0.4, 0.17, 0.01, 0.01, 0.01]))
+    gaps = rng.uniform(size=m) < 0.4
+    Y = np.column_stack([X["a"] + (X["code"] == "u"), 3.0 * gaps]) + rng.normal(size=(m, 2))
+    X["c"] = X["c"].where(~gaps)
+    return X, Y
+
+
+def as_selected(X, train):
+    """What columns of a table are, given the training rows: single columns, and pooled levels."""
+    counts = X["code"].iloc[train].value_counts()
+    code = X["code"].astype(str).where(X["code"].isin(counts.index[counts >= 5]), "rare")
+    filled = X[list("abcd")].fillna(X["c"].iloc[train].mean())
+    return [*filled.to_numpy().T[:, :, None], pd.get_dummies(code).to_numpy(dtype=float)]
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
+@pytest.mark.parametrize("how", ["rows", "wide", "moments", "groups", "estimator"])
+def test_tables_are_judged_by_what_selection_sees_of_them(seed, how, monkeypatch):
+    X, Y = table_with_gaps_and_rare_levels(seed)
+    fold = np.repeat([0, 1, 2], [70, 80, 90])
+    splits = list(PredefinedSplit(fold).split())
+    selector = ProjSe(missing="mean", groups=[0, 1, 2, 2, 3] if how == "groups" else None)
+    judge = LinearRegression() if how == "estimator" else None
+    model = ProjSeCV(selector, param_grid=None, cv=splits, estimator=judge)
+    if how == "wide":
+        monkeypatch.setattr(projse.estimators.cross_validation, "FOLD_BYTES", 0)
+    if how == "moments":
+        folds = block_moments(X, Y, 3, groups=fold, missing="mean", stratify=False, with_xx=True)
+        folds.sort(key=lambda block: block.n_samples)
+        assert [block.n_samples for block in folds] == [len(test) for _, test in splits]
+        quietly(model.fit_moments, folds)
+    else:
+        quietly(model.fit, X, Y)
+    n = 4 if how == "groups" else 5
+    want = np.empty((n, 3))
+    for f, (train, test) in enumerate(splits):
+        spaces = as_selected(X, train)
+        if how == "groups":
+            spaces[2:4] = [np.concatenate(spaces[2:4], axis=1)]
+        one = clone(selector).set_params(n_features_to_select=n)
+        picks = quietly(one.fit, X.iloc[train], Y[train]).selected_
+        for k in range(n):
+            columns = np.concatenate([spaces[j] for j in picks[: k + 1]], axis=1)
+            parts = columns[train], Y[train], columns[test], Y[test]
+            if judge is None:
+                want[k, f] = honest_r2(*parts)
+            else:
+                want[k, f] = clone(judge).fit(*parts[:2]).score(*parts[2:])
+    assert_allclose(curve(model, 3), want, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
+@pytest.mark.parametrize("by_rows", [False, True])
+def test_gaps_beside_their_column_are_filled_by_the_training_rows(seed, by_rows, monkeypatch):
+    if by_rows:
+        monkeypatch.setattr(projse.estimators.cross_validation, "FOLD_BYTES", 0)
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(120, 3)), rng.normal(size=(120, 2))
+    X[:, 1] += np.arange(120) / 20  # a drift, so that the mean of some rows is not that of others
+    Y[:, 0] += X[:, 1]
+    gap = rng.uniform(size=120) < 0.4
+    X[gap, 1] = np.nan
+    splits = list(TimeSeriesSplit(3).split(X))
+    selector = ProjSe(missing="indicator")
+    model = ProjSeCV(selector, param_grid=None, cv=splits).fit(X, Y)
+    want = np.empty((3, 3))
+    for f, (train, test) in enumerate(splits):
+        filled = np.where(np.isnan(X), np.nanmean(X[train], axis=0), X)
+        spaces = [filled[:, [0]], np.column_stack([filled[:, 1], gap]), filled[:, [2]]]
+        picks = clone(selector).set_params(n_features_to_select=3).fit(X[train], Y[train]).selected_
+        for k in range(3):
+            columns = np.concatenate([spaces[j] for j in picks[: k + 1]], axis=1)
+            want[k, f] = honest_r2(columns[train], Y[train], columns[test], Y[test])
+    assert_allclose(curve(model, 3), want, atol=1e-8)

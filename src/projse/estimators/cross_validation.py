@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone, is_regressor
 
 from projse.estimators.fitted import all_or_nothing, remember_candidates
-from projse.estimators.folds import MomentFold, RowFold, judge_by, moment_folds, split_rows
+from projse.estimators.folds import MomentFold, Picked, RowFold, judge_by, moment_folds, split_rows
 from projse.estimators.given_moments import load_given
 from projse.estimators.held_out_choice import choose, predicts, standard_error
 from projse.estimators.ordered_rows import some_columns, warn_if_ordered
@@ -308,7 +308,8 @@ class ProjSeCV(
     ) -> None:
         """Score every candidate on every fold, and keep the curves and the choice.
 
-        Where a table was encoded, folds are judged on the columns that it was ``encoded`` to.
+        Where a table was ``encoded``, folds are judged on what selection sees of its columns: the
+        training rows fill gaps and tell which levels are rare.
         Where covariates stand ``beside`` the picks, an estimator may owe its score to them.
         """
         candidates = [clone(selector).set_params(**params) for params in grid]
@@ -319,18 +320,19 @@ class ProjSeCV(
         for g, candidate in enumerate(candidates):
             candidate.set_params(n_features_to_select=max(sizes))
             task = self._task(candidate)
-            parts = task.of_columns(encoded, {})
             for f, fold in enumerate(folds):
-                columns, ends = parts.columns_of(fold.select(task).indices)
-                if not len(columns):
+                picks = fold.select(task).indices
+                picked = Picked.of(task, encoded, fold.bases(candidate.min_frequency), picks)
+                if not len(picked.columns):
                     raise ValueError(f"Nothing could be selected from the rows outside fold {f}.")
                 # A selection that ends early is what it is for all larger numbers.
+                ends = picked.ends
                 lengths = [int(ends[min(size, len(ends)) - 1]) for size in sizes]
                 if judge is None:
-                    scores[g, :, f] = fold.r2(columns, candidate.center)[np.array(lengths) - 1]
+                    scores[g, :, f] = fold.r2(picked, candidate.center)[np.array(lengths) - 1]
                 else:
                     unique = sorted(set(lengths))
-                    jobs = (delayed(judge)(f, columns[:size]) for size in unique)
+                    jobs = (delayed(judge)(f, picked, size) for size in unique)
                     values = Parallel(n_jobs=self.n_jobs or 1, prefer="threads")(jobs)
                     found = dict(zip(unique, values, strict=True))
                     scores[g, :, f] = [found[size] for size in lengths]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,16 +13,67 @@ from sklearn.base import clone
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 
+from projse.kernels.combination import bases_of_moments, bases_of_rows
+from projse.kernels.combined_candidates import mapped_candidates
 from projse.metrics.held_out import held_out_r2
 from projse.moments.blocks import all_but_one, moments_of_blocks
 from projse.moments.in_memory import moments_of
+from projse.moments.sparse_products import block_diagonal
 from projse.moments.sums import Moments
+from projse.moments.views import restricted
 from projse.parameters import is_whole
 from projse.search.rounds import Selection
 from projse.search.task import Task
 from projse.sources.rows import Rows
+from projse.sources.variables import Variables
 
 Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Picked:
+    """The columns of picks, one pick after the other.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        Of the rows, as they were encoded.
+    ends : ndarray of int of shape (n_picks,)
+        How many columns the first picks are, once combined.
+    combined : sparse array of shape (len(columns), ends[-1]) or None
+        What a table's variables are in these columns: numbers whose gaps are filled, levels of
+        which rare ones are pooled. None: the columns themselves.
+    """
+
+    columns: Array
+    ends: Array
+    combined: Any = None
+
+    @classmethod
+    def of(cls, task: Task, encoded: Variables | None, bases: Any, picks: Sequence[int]) -> Picked:
+        """Find what stands for picks; the training rows tell the ``bases`` of table columns."""
+        own = task.of_columns(encoded, bases)
+        columns, ends = own.columns_of(picks)
+        if own.parts is None or not own.bases:
+            return cls(columns, ends)
+        sizes = np.diff(ends, prepend=0)
+        blocks = [
+            own.bases.get(int(pick), np.eye(size)) for pick, size in zip(picks, sizes, strict=True)
+        ]
+        ends = np.cumsum([block.shape[1] for block in blocks])
+        return cls(columns, ends, block_diagonal(blocks))
+
+    def of_moments(self, moments: Moments) -> Moments:
+        """Keep what was picked."""
+        few = restricted(moments, self.columns)
+        return few if self.combined is None else mapped_candidates(few, self.combined)
+
+    def of_rows(self, X: Any, size: int | None = None) -> Any:
+        """Keep what was picked, or the first columns of it, of the candidates of rows."""
+        if self.combined is None:
+            return X[:, self.columns[:size]]
+        few = X[:, self.columns] @ self.combined[:, :size]
+        return sp.csr_array(few) if sp.issparse(few) else np.asarray(few)
 
 
 @dataclass
@@ -40,9 +92,14 @@ class MomentFold:
         """Select from the training rows."""
         return task.on_moments(self.train).selection
 
-    def r2(self, picks: Array, center: bool) -> Array:
-        """Return held-out R² for growing sets of picks."""
-        return held_out_r2(self.train, self.test, picks, center)
+    def bases(self, min_frequency: int) -> dict[int, Array]:
+        """Return what the training rows make of the columns of a table."""
+        return bases_of_moments(self.train, min_frequency, recentre=True)
+
+    def r2(self, picked: Picked, center: bool) -> Array:
+        """Return held-out R² for growing sets of columns."""
+        train, test = picked.of_moments(self.train), picked.of_moments(self.test)
+        return held_out_r2(train, test, np.arange(train.n_x), center)
 
 
 @dataclass
@@ -65,11 +122,18 @@ class RowFold:
         """Select from the training rows."""
         return task.on_rows(self.rows.take(self.train)).selection
 
-    def r2(self, picks: Array, center: bool) -> Array:
-        """Return held-out R² for growing sets of picks."""
-        few = replace(self.rows, X=self.rows.X[:, picks], feature_names=None, x_variables=None)
+    def bases(self, min_frequency: int) -> dict[int, Array]:
+        """Return what the training rows make of the columns of a table."""
+        if self.rows.x_variables is None:
+            return {}
+        return bases_of_rows(self.rows.take(self.train), min_frequency, recentre=True)
+
+    def r2(self, picked: Picked, center: bool) -> Array:
+        """Return held-out R² for growing sets of columns."""
+        X = picked.of_rows(self.rows.X)
+        few = replace(self.rows, X=X, feature_names=None, x_variables=None)
         train, test = (moments_of(few.take(part), with_xx=True) for part in (self.train, self.test))
-        return held_out_r2(train, test, np.arange(len(picks)), center)
+        return held_out_r2(train, test, np.arange(X.shape[1]), center)
 
 
 def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
@@ -132,7 +196,7 @@ def moment_folds(
 
 
 def judge_by(estimator: Any, scoring: Any, rows: Rows, splits: list[tuple[Array, Array]]) -> Any:
-    """Return a function ``(fold, picks) -> score`` that fits and scores ``estimator``.
+    """Return a function ``(fold, picked, size) -> score`` that fits and scores ``estimator``.
 
     Covariates stand before the picks: a regression takes them out by itself, a classifier of
     labels, which have no residuals, weighs them.
@@ -142,8 +206,8 @@ def judge_by(estimator: Any, scoring: Any, rows: Rows, splits: list[tuple[Array,
     if rows.classes is None and Y.shape[1] == 1:
         Y = Y[:, 0]
 
-    def judge(fold: int, picks: Array) -> float:
-        (train, test), columns = splits[fold], rows.X[:, picks]
+    def judge(fold: int, picked: Picked, size: int) -> float:
+        (train, test), columns = splits[fold], picked.of_rows(rows.X, size)
         if Z is not None:
             both = [Z, columns]
             columns = sp.csr_array(sp.hstack(both)) if rows.is_sparse else np.hstack(both)

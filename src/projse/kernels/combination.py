@@ -37,7 +37,9 @@ NO_ROW = 1e-12
 """A share of the rows that is none but for rounding."""
 
 
-def bases_of_moments(moments: Moments, min_frequency: int = MIN_FREQUENCY) -> dict[int, Array]:
+def bases_of_moments(
+    moments: Moments, min_frequency: int = MIN_FREQUENCY, *, recentre: bool = False
+) -> dict[int, Array]:
     """Return the bases of the candidates of moments, which hold the plan of their encoding."""
     plain = None if moments.encoding is None else moments.encoding.get("x")
     if moments.x_variables is None or plain is None:
@@ -53,10 +55,13 @@ def bases_of_moments(moments: Moments, min_frequency: int = MIN_FREQUENCY) -> di
         x_max=moments.x_max,
         missing=encoder.missing,
         min_frequency=min_frequency,
+        recentre=recentre,
     )
 
 
-def bases_of_rows(rows: Rows, min_frequency: int = MIN_FREQUENCY) -> dict[int, Array]:
+def bases_of_rows(
+    rows: Rows, min_frequency: int = MIN_FREQUENCY, *, recentre: bool = False
+) -> dict[int, Array]:
     """Return the bases of the candidates of encoded rows."""
     plain = None if rows.encoding is None else rows.encoding.get("x")
     if rows.x_variables is None or plain is None:
@@ -82,6 +87,7 @@ def bases_of_rows(rows: Rows, min_frequency: int = MIN_FREQUENCY) -> dict[int, A
         x_max=high,
         missing=encoder.missing,
         min_frequency=min_frequency,
+        recentre=recentre,
     )
 
 
@@ -124,7 +130,8 @@ def bases_of(
         A category of more levels has no subspace: it is an identifier.
     recentre : bool
         Fill gaps with the mean of all rows beside the column of the gaps, too. The subspace is the
-        same, but not its columns, which count where there is a ridge: those of references.
+        same, but not its columns, which count where there is a ridge: those of references, and
+        of picks that are judged.
 
     Returns
     -------

@@ -51,16 +51,33 @@ def combined_candidates(
     """
     if moments.x_variables is None:
         return moments, np.arange(moments.n_x)
-    assert moments.xx is not None
     order = _in_order(moments.x_variables)
     moments = restricted(moments, order)
     settled = moments if like is None else restricted(like, order)
     variables = moments.x_variables
     assert variables is not None
     B, column = _map(variables, bases_of_moments(settled, min_frequency))
+    return mapped_candidates(moments, B), column
+
+
+def mapped_candidates(moments: Moments, B: Any) -> Moments:
+    """Replace the candidates by combinations of them, the columns of B.
+
+    Parameters
+    ----------
+    moments : Moments
+        With the products of the candidates.
+    B : ndarray or sparse array of shape (n_x, n)
+
+    Returns
+    -------
+    Moments
+        Of plain columns; their extremes are not known.
+    """
+    assert moments.xx is not None
     xx = B.T @ (B.T @ moments.xx).T
     xx = (xx + xx.T) / 2
-    plain = replace(
+    return replace(
         moments,
         x_mean=B.T @ moments.x_mean,
         xx=xx,
@@ -73,7 +90,6 @@ def combined_candidates(
         x_variables=None,
         encoding=None,
     )
-    return plain, column
 
 
 def combined_candidate_rows(rows: Rows, min_frequency: int = MIN_FREQUENCY) -> tuple[Rows, Array]:
