@@ -133,7 +133,7 @@ def orthogonal_corner(p: int, r: int, spare: int, rng: np.random.Generator) -> A
 def wishart(r: int, degrees: int, rng: np.random.Generator) -> Array:
     """Draw a Wishart matrix of order r by Bartlett's decomposition; ``degrees`` at least r."""
     T = np.tril(rng.standard_normal((r, r)), -1)
-    T[np.diag_indices(r)] = np.sqrt(rng.chisquare(float(degrees) - np.arange(r)))
+    T[np.diag_indices(r)] = np.sqrt(rng.chisquare(degrees - np.arange(r)))
     return T @ T.T
 
 

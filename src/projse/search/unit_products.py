@@ -14,6 +14,9 @@ from projse.moments.sums import Moments
 
 Array = NDArray[Any]
 
+MOST_ROWS = 2**53
+"""More rows, by weights of such a size, are as many: whole numbers end there for floats."""
+
 
 @dataclass(frozen=True)
 class UnitProducts:
@@ -99,7 +102,7 @@ def unit_products(
         columns=candidates[kept[of_x]],
         outputs=outputs[kept[~of_x] - len(x)],
         norms=norms,
-        degrees=round(moments.sum_weights) - 1 - moments.n_partialled - rank,
+        degrees=round(min(moments.sum_weights, MOST_ROWS)) - 1 - moments.n_partialled - rank,
         rounding=rounding,
     )
 
