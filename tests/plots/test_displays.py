@@ -13,7 +13,7 @@ import pytest
 from planted import planted
 from sklearn.exceptions import NotFittedError
 
-from projse import PAPER, ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe
+from projse import PAPER, ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe, plots
 from projse.plots import (
     CanonicalCorrelationDisplay,
     ExplainedDisplay,
@@ -307,17 +307,7 @@ def test_the_room_is_imported_without_matplotlib(tmp_path):
     subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
-@pytest.mark.parametrize(
-    "display",
-    [
-        CanonicalCorrelationDisplay,
-        ExplainedDisplay,
-        RedundancyDisplay,
-        SelectionDisplay,
-        StabilityDisplay,
-        ValidationCurveDisplay,
-    ],
-)
+@pytest.mark.parametrize("display", [getattr(plots, name) for name in plots.__all__])
 def test_what_a_display_does_not_draw_is_refused_with_what_it_draws(display):
     X, Y = planted(0)
     drawn = {StabilityDisplay: StabilityProjSe, CanonicalCorrelationDisplay: TwoViewProjSe}
