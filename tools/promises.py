@@ -147,7 +147,7 @@ def _branches(found: dict[str, Any]) -> Iterator[Row]:
     share = found["shares"]
     said = ", ".join(f"{room} {share[room]:.1f} %" for room in ("moments", "kernels", "search"))
     flag = "" if found["tests"] == "all tests" else " -m fast"
-    what = f"lines and branches that the {found['tests']} take"
+    what = f"lines and branches that {found['tests']} take"
     yield Row(what, f"{share['all']:.1f} %", said, f"python tools/branches.py measure{flag}")
 
 
