@@ -49,7 +49,7 @@ KINDS = {
         "plain tests of determinism, moments, kernels and search",
         places=(MATRIX, "kernels", "moments", "search"),
     ),
-    "matrix": Kind("all tests of determinism, with Dask and Spark,", "", (MATRIX,)),
+    "matrix": Kind("all tests of determinism", "", (MATRIX,)),
     "fault": Kind("tests that inject a fault,", "fault"),
 }
 

@@ -128,15 +128,15 @@ def test_runs_add_up_and_defects_stay_found(part):
         {}, {"tried": {"succeeded": 3, "own error": 4}, "seconds": 60.0, "defects": []}, "x"
     )
     assert (one["count"], one["seconds"], one["runs"]) == (7, 60.0, 1)
-    assert one["outcome"].startswith("3 succeeded, 4 ended in our own error, 0 defects;")
+    assert one["outcome"].startswith("3 succeeded, 4 ended in our own error, defects found: 0, ")
     bad = {"tried": {"own error": 1, "crashed": 1}, "seconds": 30.0, "defects": ["KeyError a.py:1"]}
     two = added(one, bad, "x")
     assert (two["count"], two["seconds"], two["defects"]) == (9, 90.0, ["KeyError a.py:1"])
-    assert "1 defects found, of which 0 are mended" in two["outcome"]
+    assert "defects found: 1, mended: 0;" in two["outcome"]
     three = added(two, {"tried": {"succeeded": 1}, "seconds": 30.0, "defects": []}, "x")
     assert (three["count"], three["runs"], three["defects"]) == (10, 3, [])
     assert three["found"] == ["KeyError a.py:1"]
-    assert "of which 1 are mended; 2 minutes of the processor" in three["outcome"]
+    assert "defects found: 1, mended: 1; 2 minutes of the processor" in three["outcome"]
 
 
 def test_no_process_grows_for_hours(part, tmp_path, monkeypatch):

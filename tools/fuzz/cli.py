@@ -101,9 +101,7 @@ def added(before: dict[str, Any], run: dict[str, Any], name: str) -> dict[str, A
     tried = Counter(before.get("tried", {})) + Counter(run["tried"])
     found = sorted({*before.get("found", []), *run["defects"]})
     seconds = before.get("seconds", 0) + run["seconds"]
-    told = f"{len(found)} defects"
-    if found:
-        told += f" found, of which {len(found) - len(run['defects'])} are mended"
+    mended = len(found) - len(run["defects"])
     return {
         "what": f"inputs of the fuzz target {name!r}",
         "count": tried.total(),
@@ -112,7 +110,8 @@ def added(before: dict[str, Any], run: dict[str, Any], name: str) -> dict[str, A
         "runs": before.get("runs", 0) + 1,
         "outcome": (
             f"{tried['succeeded']:,} succeeded, {tried['own error']:,} ended in our own error, "
-            f"{told}; {seconds / 60:.0f} minutes of the processor"
+            f"defects found: {len(found)}, mended: {mended}; "
+            f"{seconds / 60:.0f} minutes of the processor"
         ),
         "command": f"python tools/fuzz run --only {name}",
         "engine": "atheris" if importlib.util.find_spec("atheris") else "blind mutations",
