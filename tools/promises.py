@@ -6,7 +6,7 @@
     python tools/promises.py run rooms  # of moments, kernels, search and determinism: these need
                                         # few packages, where a Python has no wheels of some
     OPENBLAS_CORETYPE=Haswell python tools/promises.py run rooms  # kernels for a processor
-    python tools/promises.py run matrix   # all of determinism, with Dask and Spark
+    python tools/promises.py run matrix   # all of determinism: also of files, Dask, Spark, tables
     python tools/promises.py run archive  # the plain tests, in an unpacked source archive
     python tools/promises.py page       # writes the table of docs/promises.md
 
@@ -42,6 +42,7 @@ class Kind(NamedTuple):
 
 
 MATRIX = "estimators/test_determinism.py"
+PRECISE = "search/test_high_precision.py"
 KINDS = {
     "plain": Kind("plain tests"),
     "archive": Kind("plain tests of the unpacked source archive, with what it installs,"),
@@ -49,23 +50,31 @@ KINDS = {
         "plain tests of determinism, moments, kernels and search",
         places=(MATRIX, "kernels", "moments", "search"),
     ),
-    "matrix": Kind("all tests of determinism", "", (MATRIX,)),
+    "matrix": Kind("all tests of determinism", "determinism"),
     "fault": Kind("tests that inject a fault,", "fault"),
 }
 
+
+class Suite(NamedTuple):
+    """Tests that are counted by themselves: what one is, what it holds, and how to run them."""
+
+    what: str
+    holds: str
+    options: str
+
+
 SUITES = {
-    "precise": (
-        "search/test_high_precision.py",
+    "precise": Suite(
         "problems against an evaluation in 50 digits",
         "a test each, by several routes: picks and scores to [the bound](numbers.md)",
+        f'-m "" tests/{PRECISE}',
     ),
-    "matrix": (
-        MATRIX,
+    "matrix": Suite(
         "ways to give the same rows",
-        "a test each: the same picks, scores to 1e-10, of float32 to its bound",
+        "a test each: the same picks, scores to 1e-10, of float32 and sketches to their bounds",
+        "-m determinism",
     ),
 }
-"""Tests that are counted by themselves: where they lie, what one is, and what it holds."""
 
 NAMED = ("numpy", "scipy", "scikit-learn", "pandas", "polars", "pyarrow", "dask", "pyspark")
 """Packages whose versions a run names."""
@@ -114,9 +123,9 @@ def _tests(found: dict[str, Any]) -> Iterator[Row]:
     said = f"{_number(found['fast'])} in the plain run, {_number(slow)} slow ones; "
     said += f"{_number(found['fault'])} of all inject a fault"
     yield Row("tests, with one seed", _number(found["all"]), said, 'pytest -m ""')
-    for name, (place, what, holds) in SUITES.items():
+    for name, (what, holds, options) in SUITES.items():
         if name in found:
-            yield Row(what, _number(found[name]), holds, f'pytest -m "" tests/{place}')
+            yield Row(what, _number(found[name]), holds, f"pytest {options}")
 
 
 def _ran(found: dict[str, Any]) -> Row:
@@ -196,8 +205,8 @@ class _Counts:
         self.found["all"] += 1
         self.found["fast"] += item.get_closest_marker("slow") is None
         self.found["fault"] += item.get_closest_marker("fault") is not None
-        for name, (place, *_) in SUITES.items():
-            self.found[name] += item.path.match(place)
+        self.found["precise"] += item.path.match(PRECISE)
+        self.found["matrix"] += item.get_closest_marker("determinism") is not None
 
 
 def collect() -> dict[str, int]:

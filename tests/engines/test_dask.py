@@ -133,6 +133,7 @@ TARGETS = ["y0", "y1", "y2"]
 # Arrays
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize("cuts", CUTS)
 @pytest.mark.parametrize("kernel", ["linear", *slow("poly", "rbf")])
 def test_arrays_give_the_picks_and_scores_of_memory(seed, scheduler, kernel, cuts):
@@ -234,6 +235,7 @@ def sparse_planted(seed):
     return X, Y
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize("kind", [sp.csr_array, sp.csr_matrix, sp.csc_array])
 def test_sparse_blocks(seed, scheduler, kind):
     X, Y = sparse_planted(seed)
@@ -316,6 +318,7 @@ def test_references_in_memory_are_cut_like_the_candidates(seed, threads):
         same(ProjSe(3).fit(cut(X, (60, 140)), y), want)
 
 
+@pytest.mark.determinism
 def test_float32_is_as_good_as_its_digits(seed, threads):
     X, Y = (A.astype(np.float32) for A in planted(seed))
     got = ProjSe(3).fit(cut(X, (60, 140)), cut(Y, (60, 140)))
@@ -1090,6 +1093,7 @@ WAYS = [
 ]
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize(("missing", "basis"), WAYS)
 def test_tables_are_encoded_by_the_workers_as_in_memory(seed, missing, basis):
     table = patients(seed, 200)

@@ -19,11 +19,27 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from agreement import quietly
-from same_rows import CELLS, NAMES, SCORES, SINGLE, M, P, rows, same, selector
+from same_rows import (
+    BEYOND,
+    CELLS,
+    NAMES,
+    PLAIN,
+    SCORES,
+    SINGLE,
+    SUBJECTS,
+    WIDE,
+    M,
+    P,
+    rows,
+    same,
+    selector,
+)
 from threadpoolctl import threadpool_limits
 from variants import slow
 
 from projse import Moments
+
+pytestmark = pytest.mark.determinism
 
 # Ways: (selector, X, Y, folder) -> fitted
 
@@ -119,9 +135,6 @@ if find_spec("polars"):  # which has no wheels for the free-threaded build of Py
 
 
 OPPOSITE = [CELLS[0], CELLS[-1]]
-SOME_CELLS = [
-    pytest.param(*cell, marks=() if cell in OPPOSITE else pytest.mark.slow) for cell in CELLS
-]
 
 
 def _cell_of(way):
@@ -147,13 +160,37 @@ def test_every_way_gives_the_same(way, form, grouped, seed, tmp_path):
     same(WAYS[way](selector(form, grouped), X, Y, tmp_path), reference, SCORES)
 
 
-@pytest.mark.parametrize(("form", "grouped"), SOME_CELLS)
+SPREAD = {
+    f"{jobs} threads, batches of {size}": {"n_jobs": jobs, "batch_size": size}
+    for jobs, size in product((1, 2, 4), (None, 7, 64))
+}
+ONE = "2 threads, batches of 7"
+
+
+@pytest.mark.parametrize("spread", [ONE, *slow(*(name for name in SPREAD if name != ONE))])
+@pytest.mark.parametrize("subject", BEYOND)
+def test_threads_and_batches(subject, spread, seed):
+    draw, new = BEYOND[subject]
+    X, Y = draw(seed)
+    reference = new().fit(X, Y)
+    if X.shape[1] == WIDE:
+        assert reference.moments_.xx is None, "all products were made: not what this is about"
+    assert reference.margins_.min() > 1e-8, "a tie: not a question for this test"
+    same(new(**SPREAD[spread]).fit(X, Y), reference, SCORES)
+
+
+SOME_SUBJECTS = ["default, columns", "paper, groups", *BEYOND]
+OTHER_SUBJECTS = [name for name in PLAIN if name not in SOME_SUBJECTS]
+
+
+@pytest.mark.parametrize("subject", [*SOME_SUBJECTS, *slow(*OTHER_SUBJECTS)])
 @pytest.mark.parametrize("threads", [2, *slow(1, 4)])
-def test_threads_of_blas(threads, form, grouped, seed):
-    X, Y = rows(seed)
-    reference = selector(form, grouped).fit(X, Y)
+def test_threads_of_blas(threads, subject, seed):
+    draw, new = SUBJECTS[subject]
+    X, Y = draw(seed)
+    reference = new().fit(X, Y)
     with threadpool_limits(threads):
-        same(selector(form, grouped).fit(X, Y), reference, SCORES)
+        same(new().fit(X, Y), reference, SCORES)
 
 
 @pytest.mark.slow
@@ -171,12 +208,11 @@ def test_float32_to_its_bound(way, form, grouped, seed, tmp_path):
 
 PROGRAM = """
 import json, sys
-from same_rows import CELLS, rows, selector
-X, Y = rows(int(sys.argv[1]))
+from same_rows import SUBJECTS
 out = {}
-for form, grouped in CELLS:
-    s = selector(form, grouped).fit(X, Y)
-    out[form + grouped] = [s.selected_.tolist(), s.scores_.tolist()]
+for name, (draw, new) in SUBJECTS.items():
+    s = new().fit(*draw(int(sys.argv[1])))
+    out[name] = [s.selected_.tolist(), s.scores_.tolist()]
 from threadpoolctl import threadpool_info
 print(json.dumps([[i.get("architecture") for i in threadpool_info()], out]))
 """
@@ -195,9 +231,9 @@ def test_kinds_of_processor(core, seed):
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     kinds, found = json.loads(done.stdout)
     assert core in kinds or core == "Zen", kinds  # Zen has the kernels of Haswell
-    X, Y = rows(seed)
-    for form, grouped in CELLS:
-        reference = selector(form, grouped).fit(X, Y)
-        picks, scores = found[form + grouped]
-        assert picks == reference.selected_.tolist()
-        np.testing.assert_allclose(scores, reference.scores_, rtol=0, atol=SCORES)
+    assert found.keys() == SUBJECTS.keys()
+    for name, (draw, new) in SUBJECTS.items():
+        reference = new().fit(*draw(seed))
+        picks, scores = found[name]
+        assert picks == reference.selected_.tolist(), name
+        np.testing.assert_allclose(scores, reference.scores_, rtol=0, atol=SCORES, err_msg=name)

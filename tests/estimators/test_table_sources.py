@@ -46,6 +46,7 @@ def in_all_ways(kinds, fast):
     ]
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize(
     ("kind", "options"),
     in_all_ways(["csv", "parquet", "stream", "polars"], {(0, 0), (3, 1), (2, 2), (1, 3)}),
@@ -72,6 +73,7 @@ def test_files_and_streams_select_as_memory_does(seed, tmp_path, small_chunks, o
     assert found.moments_.x_variables.names == tuple(frame.columns[:7])
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize(
     "options", [WAYS[3], pytest.param(WAYS[1], marks=pytest.mark.slow)], ids=str
 )
@@ -86,6 +88,7 @@ def test_weights_count_as_they_do_in_memory(seed, tmp_path, small_chunks, option
     assert_same_selection(options.fit_source(tmp_path, targets=TARGETS, weight="w"), want)
 
 
+@pytest.mark.determinism
 def test_class_labels_next_to_a_table(seed, tmp_path, small_chunks):
     frame = patients(seed, gaps=False)
     X = frame.drop(columns=TARGETS)
@@ -94,6 +97,7 @@ def test_class_labels_next_to_a_table(seed, tmp_path, small_chunks):
     assert_same_selection(ProjSe(3).fit_source(tmp_path, class_target="y_team"), want)
 
 
+@pytest.mark.determinism
 def test_one_view_of_a_table(seed, tmp_path, small_chunks):
     frame = patients(seed, gaps=False).drop(columns=TARGETS)
     frame.to_parquet(tmp_path / "rows.parquet")

@@ -10,6 +10,7 @@ from projse import Moments, ProjSe
 from projse.reports.fingerprint import in_python, moments_hash, names_hash, parameters, versions
 
 
+@pytest.mark.determinism
 def test_marks_of_the_data_do_not_depend_on_how_they_were_summed(seed):
     X, Y = planted(seed)
     X[:, 3] = 0.1

@@ -104,6 +104,7 @@ ARRAYS = {
 }
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize("form", ["auto", *slow(*(name for name in FORMS if name != "auto"))])
 @pytest.mark.parametrize("kind", ARRAYS)
 def test_rows_in_memory(seed, kind, form):
@@ -121,6 +122,7 @@ FILES = {
 }
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize("form", ["auto", *slow(*(name for name in FORMS if name != "auto"))])
 @pytest.mark.parametrize("kind", FILES)
 def test_files(seed, tmp_path, kind, form):
@@ -131,6 +133,7 @@ def test_files(seed, tmp_path, kind, form):
     check_same(got, by_all_products(FORMS[form], X, Y, more.get("w")))
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize("form", ["auto", "paper"])
 @pytest.mark.parametrize("dtypes", [("f4", "f4"), ("f4", "f8")])
 @pytest.mark.slow
@@ -364,6 +367,7 @@ def test_the_command_reads_again_and_says_so(seed, tmp_path, command):
 # Clusters
 
 
+@pytest.mark.determinism
 @pytest.mark.parametrize("form", ["auto", *slow("paper", "one by one", "five a round")])
 @pytest.mark.parametrize("kind", ["array", "sparse", "frame"])
 def test_dask(seed, kind, form):
@@ -395,6 +399,7 @@ def test_dask_rows_that_are_made_anew_are_refused(seed):
         ProjSe(N_PICKS, **FORMS["auto"]).fit(dX, da.from_array(Y, chunks=(100, -1)))
 
 
+@pytest.mark.determinism
 @pytest.mark.slow
 def test_five_thousand_candidates_from_everywhere(seed, tmp_path, monkeypatch):
     monkeypatch.undo()
