@@ -22,6 +22,7 @@ from projse.estimators.given_moments import load_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
+from projse.estimators.table_rows import kept_rows
 from projse.estimators.tags import TagsOfSelectorMixin
 from projse.exceptions import (
     NothingSelectedWarning,
@@ -208,7 +209,11 @@ class StabilityProjSe(
             )
             rows = given.counted()
             strata = rows.class_codes() if self.stratify and groups is None else None
-            codes = group_codes(groups, given.n_samples)
+            missing = self.selector.missing
+            kept = kept_rows(given, X, y, sample_weight, covariates, missing)
+            codes = group_codes(groups, given.n_samples if kept is None else len(kept))
+            if codes is not None and kept is not None:
+                codes = group_codes(codes[kept], given.n_samples)
             if codes is not None and given.weight is not None:
                 codes = group_codes(codes[given.weight > 0], rows.n_samples)
             self._refuse_small(rows, strata, codes)
