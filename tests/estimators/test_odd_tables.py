@@ -17,7 +17,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, PredefinedSplit
 from variants import slow
 
-from projse import ProjSe, ProjSeCV, StabilityProjSe, block_moments
+from projse import ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe, block_moments
 from projse.sources.table.encoder import TableEncoder
 
 N = 200
@@ -207,6 +207,20 @@ def test_listed_splits_and_groups_speak_of_the_rows_as_given(seed: int, missing:
         np.testing.assert_array_equal(
             found, clone(stable).fit(X[keep], y[keep], weight[keep], groups=fold[keep]).selections_
         )
+
+
+def test_a_weight_for_all_rows_goes_with_rows_that_are_dropped(seed: int) -> None:
+    rng = np.random.default_rng([seed, 3])
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    Y = X.to_numpy()[:, :2] + rng.normal(size=(60, 2))
+    X.loc[7, "c"] = np.nan
+    two = np.full(60, 2.0)
+    for fit in (
+        lambda weight: ProjSe(2, missing="drop").fit(X, Y, weight).scores_,
+        lambda weight: ProjSe(2, missing="drop").partial_fit(X, Y, weight).scores_,
+        lambda weight: TwoViewProjSe(2, missing="drop").fit(X, Y, weight).x_scores_,
+    ):
+        np.testing.assert_array_equal(fit(2.0), fit(two))
 
 
 def test_blocks_of_groups_leave_rows_without_weight_out(seed: int) -> None:

@@ -207,7 +207,7 @@ def complete_rows(
     for part, label in ((frame, "X"), (as_table(y), "y"), (as_table(covariates), "covariates")):
         if part is not None:
             keep &= ~gaps_in(part, label)
-    if sample_weight is not None:
+    if sample_weight is not None and not np.isscalar(sample_weight):
         keep &= ~gaps_in(np.asarray(sample_weight))
     return keep
 
