@@ -194,6 +194,9 @@ class ProjSeCV(
                 covariates=covariates,
             )
             kept = kept_rows(rows, X, y, sample_weight, covariates, selector.missing)
+            if rows.classes is not None and rows.weight is not None and not rows.weight.all():
+                # Without weight, a row may lack its label, by which rows are spread over folds.
+                kept, rows = rows.weight > 0, rows.counted()
             splits = split_rows(rows, self.cv, groups, kept)
             consecutive = self.cv is None or is_whole(self.cv)
             judge = None
