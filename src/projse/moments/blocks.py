@@ -134,7 +134,7 @@ def block_moments(
     codes = group_codes(groups, n)
     if codes is not None and m < n:  # of tables, rows of weight 0 are left out
         codes = group_codes(codes[np.asarray(sample_weight) > 0], m)
-    strata = rows.class_codes() if stratify and codes is None else None
+    strata = rows.strata() if stratify and codes is None else None
     blocks = deal(m, n_blocks, generator(random_state), strata, codes)
     return moments_of_blocks(
         rows,
