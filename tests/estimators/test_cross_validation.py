@@ -541,3 +541,23 @@ def test_gaps_beside_their_column_are_filled_by_the_training_rows(seed, by_rows,
             columns = np.concatenate([spaces[j] for j in picks[: k + 1]], axis=1)
             want[k, f] = honest_r2(columns[train], Y[train], columns[test], Y[test])
     assert_allclose(curve(model, 3), want, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
+@pytest.mark.filterwarnings("ignore::projse.exceptions.OrderedRowsWarning")
+def test_rows_without_weight_have_no_say_in_how_labels_are_spread(seed):
+    rng = np.random.default_rng([seed, 7])
+    y = np.repeat(["a", "b", "c"], [6, 60, 54])
+    X = rng.normal(size=(120, 4)) + 2 * (y[:, None] == ["a", "b", "c", "d"])
+    weight = np.ones(120)
+    weight[10:50] = 0
+    keep = weight > 0
+    want = ProjSeCV(ProjSe(), cv=5, param_grid=None).fit(X[keep], y[keep])
+    for labels in (y, np.where(keep, y, "a")):
+        found = ProjSeCV(ProjSe(), cv=5, param_grid=None).fit(X, labels, sample_weight=weight)
+        assert_allclose(found.cv_results_["mean_test_score"], want.cv_results_["mean_test_score"])
+    fold = np.arange(120) % 3
+    listed = ProjSeCV(ProjSe(), cv=PredefinedSplit(fold), param_grid=None)
+    want = clone(listed).set_params(cv=PredefinedSplit(fold[keep])).fit(X[keep], y[keep])
+    found = listed.fit(X, y, sample_weight=weight)
+    assert_allclose(found.cv_results_["mean_test_score"], want.cv_results_["mean_test_score"])

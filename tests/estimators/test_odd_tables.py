@@ -13,10 +13,11 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sklearn.model_selection import GroupKFold
+from sklearn.base import clone
+from sklearn.model_selection import GroupKFold, PredefinedSplit
 from variants import slow
 
-from projse import ProjSe, ProjSeCV
+from projse import ProjSe, ProjSeCV, StabilityProjSe, TwoViewProjSe, block_moments
 from projse.sources.table.encoder import TableEncoder
 
 N = 200
@@ -161,6 +162,7 @@ def test_what_cannot_be_read_is_said_in_words(seed: int) -> None:
     assert "categorical" not in str(told.value)
 
 
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
 def test_rows_that_are_dropped_leave_their_groups_behind(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X, y = table(seed)[["a", "b"]].copy(), table(seed)["y"]
@@ -174,6 +176,64 @@ def test_rows_that_are_dropped_leave_their_groups_behind(seed: int) -> None:
     np.testing.assert_allclose(
         found.cv_results_["mean_test_score"], want.cv_results_["mean_test_score"]
     )
+
+
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
+@pytest.mark.parametrize("missing", ["drop", "mean"])
+def test_listed_splits_and_groups_speak_of_the_rows_as_given(seed: int, missing: str) -> None:
+    rng = np.random.default_rng([seed, 1])
+    X, y = table(seed)[["a", "b", "city"]].copy(), table(seed)["y"]
+    X.loc[rng.integers(0, N, 9), "a"] = np.nan
+    y += np.repeat([0, 3, -2], [60, 60, 80])
+    weight = rng.integers(0, 3, N).astype(float)
+    keep = weight > 0
+    if missing == "drop":
+        keep &= X.notna().all(axis=1).to_numpy()
+    fold = np.repeat([0, 1, 2], [60, 60, 80])
+    selector = ProjSe(1, missing=missing)
+    options: Any = {"param_grid": None}
+    want = ProjSeCV(selector, cv=PredefinedSplit(fold[keep]), **options)
+    want.fit(X[keep], y[keep], weight[keep])
+    listed = list(PredefinedSplit(fold).split())
+    for cv, groups in ((PredefinedSplit(fold), None), (listed, None), (GroupKFold(3), fold)):
+        found = ProjSeCV(selector, cv=cv, **options).fit(X, y, weight, groups=groups)
+        np.testing.assert_allclose(
+            np.sort([found.cv_results_[f"split{i}_test_score"] for i in range(3)], axis=0),
+            np.sort([want.cv_results_[f"split{i}_test_score"] for i in range(3)], axis=0),
+        )
+    for blocks in (None, 5):
+        stable = StabilityProjSe(selector, 10, random_state=seed, blocks=blocks, threshold=0.1)
+        found = clone(stable).fit(X, y, weight, groups=fold).selections_
+        np.testing.assert_array_equal(
+            found, clone(stable).fit(X[keep], y[keep], weight[keep], groups=fold[keep]).selections_
+        )
+
+
+def test_a_weight_for_all_rows_goes_with_rows_that_are_dropped(seed: int) -> None:
+    rng = np.random.default_rng([seed, 3])
+    X = pd.DataFrame(rng.normal(size=(60, 4)), columns=list("abcd"))
+    Y = X.to_numpy()[:, :2] + rng.normal(size=(60, 2))
+    X.loc[7, "c"] = np.nan
+    two = np.full(60, 2.0)
+    for fit in (
+        lambda weight: ProjSe(2, missing="drop").fit(X, Y, weight).scores_,
+        lambda weight: ProjSe(2, missing="drop").partial_fit(X, Y, weight).scores_,
+        lambda weight: TwoViewProjSe(2, missing="drop").fit(X, Y, weight).x_scores_,
+    ):
+        np.testing.assert_array_equal(fit(2.0), fit(two))
+
+
+def test_blocks_of_groups_leave_rows_without_weight_out(seed: int) -> None:
+    rng = np.random.default_rng([seed, 2])
+    X, y = table(seed)[["a", "city"]], table(seed)["y"]
+    weight, groups = rng.integers(0, 3, N).astype(float), rng.integers(0, 12, N)
+    keep = weight > 0
+    blocks = block_moments(X, y, 4, weight, groups=groups, random_state=seed)
+    given = (X[keep], y[keep], 4, weight[keep])
+    want = block_moments(*given, groups=groups[keep], random_state=seed)
+    for one, other in zip(blocks, want, strict=True):
+        assert one.n_samples == other.n_samples
+        np.testing.assert_allclose(one.yy, other.yy)
 
 
 def test_durations_as_objects_are_seconds_wherever_the_first_gap_is(seed: int) -> None:

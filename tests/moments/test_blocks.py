@@ -141,3 +141,11 @@ def test_one_row_far_away_is_not_felt_where_its_block_is_left_out(seed, far):
     want = Moments.from_arrays(X[rest], Y[rest], with_xx=True)
     for name in ("x_mean", "y_mean", "yy", "yx", "xx_diag", "xx"):
         assert_allclose(getattr(got, name), getattr(want, name), rtol=1e-9, atol=1e-10)
+
+
+def test_blocks_spread_labels_by_the_rows_that_have_weight(seed):
+    rng = np.random.default_rng([seed, 8])
+    y = rng.permutation(np.repeat(["a", "b"], [6, 94]))
+    weight = np.where((y == "b") & (rng.random(100) < 0.6), 0.0, 1.0)
+    for block in block_moments(rng.normal(size=(100, 2)), y, 3, weight, random_state=seed):
+        assert block.y_mean[0] * block.sum_weights == pytest.approx(2)

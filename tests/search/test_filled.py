@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics.pairwise import polynomial_kernel
 
-from projse import ProjSe, ProjSeCV, moments_from
+from projse import PAPER, ProjSe, ProjSeCV, StabilityProjSe, moments_from
 from projse.exceptions import ProductsMissingError
 
 KERNELS: list[dict[str, Any]] = [
@@ -72,6 +72,33 @@ def test_filled_in_files_and_batches_is_the_same(
         batches.partial_fit(X[rows], Y[rows])
     same(batches, want)
     same(ProjSe(4, **kernel).fit_moments(batches.moments_), want)
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=_named)
+def test_resamples_of_blocks_fill_gaps_as_those_of_rows_do(
+    seed: int, kernel: dict[str, Any]
+) -> None:
+    X, Y = with_gaps(seed)
+    stable = StabilityProjSe(ProjSe(2, missing="mean", **kernel), 5, 1.0, threshold=0.1)
+    whole = ProjSe(2, missing="mean", **kernel).fit(X, Y).selected_.tolist()
+    for blocks in (None, 6):
+        selections = stable.set_params(blocks=blocks).fit(X, Y).selections_
+        assert selections.tolist() == [whole] * 5
+
+
+@pytest.mark.parametrize("exhausted", ["stop", "restart", "residual"])
+@pytest.mark.parametrize("kernel", [{}, *KERNELS], ids=_named)
+def test_batches_of_a_table_begin_with_the_products_that_it_needs(
+    seed: int, exhausted: str, kernel: dict[str, Any]
+) -> None:
+    X, Y = with_gaps(seed)
+    form = PAPER | {"exhausted": exhausted} | kernel
+    tables = [X] if kernel else [X, X.assign(h=["u", "v", "w"] * 30)]
+    for table in tables:
+        batches = ProjSe(2, missing="mean", **form)
+        for rows in (slice(40), slice(40, 90)):
+            batches.partial_fit(table[rows], Y[rows])
+        same(batches, ProjSe(2, missing="mean", **form).fit(table, Y))
 
 
 def test_what_is_several_columns_is_refused_for_what_it_is(seed: int, tmp_path: Path) -> None:

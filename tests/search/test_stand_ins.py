@@ -66,3 +66,16 @@ def test_partial_correlations_are_those_of_residuals(seed, dependent):
         want = np.where(known, cosines**2 / squares[pick], 0.0) if known[pick] else np.zeros(8)
         assert_allclose(found[s], want, atol=1e-9)
         assert known[pick] == (not dependent or pick == 2)
+
+
+@pytest.mark.parametrize("solver", ["qr", "sketch"])
+def test_without_centring_a_basis_of_the_outputs_keeps_what_the_gram_matrix_keeps(seed, solver):
+    rng = np.random.default_rng([seed, 6])
+    X = rng.normal(size=(40, 6)) + 1
+    Y = X[:, :2] @ rng.normal(size=(2, 30)) + rng.normal(size=(40, 2)) @ rng.normal(size=(2, 30))
+    form = {"center": False, "rank": 4}
+    found = ProjSe(2, solver=solver, **form).fit(X, Y).stand_ins(2)
+    expected = ProjSe(2, solver="gram", **form).fit(X, Y).stand_ins(2)
+    for one, other in zip(found, expected, strict=True):
+        assert one[:2] == other[:2]
+        assert one[2:] == pytest.approx(other[2:], rel=1e-6)

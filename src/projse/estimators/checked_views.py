@@ -63,7 +63,9 @@ class CheckedViewsMixin:
         if self.missing == "refuse":
             return given
         keep = np.ones(_num_samples(X), dtype=bool)
-        check_consistent_length(*given)
+        if np.isscalar(sample_weight):
+            sample_weight = np.full(len(keep), sample_weight)
+        check_consistent_length(X, Y, sample_weight, covariates)
         if self.missing == "drop":
             keep = complete_rows(X, Y, sample_weight, covariates)
             refuse_nothing(keep, {"X": X, "Y": Y, "covariates": covariates}, remedy="")
@@ -71,7 +73,7 @@ class CheckedViewsMixin:
             sample_weight = np.where(keep, np.asarray(sample_weight), 0)
             keep &= sample_weight > 0
         if keep.all():
-            return given
+            return X, Y, sample_weight, covariates
         if not keep.any():
             raise ValueError(f"missing={self.missing!r} leaves none of {len(keep)} rows.")
         rows = np.flatnonzero(keep)

@@ -19,7 +19,7 @@ from projse.estimators.ordered_rows import some_columns, warn_if_ordered
 from projse.estimators.projse import ProjSe
 from projse.estimators.results import OfSelectorMixin
 from projse.estimators.selector import RowSelector
-from projse.estimators.table_rows import complete_rows
+from projse.estimators.table_rows import kept_rows
 from projse.estimators.tags import TagsOfSelectorMixin
 from projse.estimators.tuning_grid import tuning_grid
 from projse.exceptions import NothingPredictsWarning
@@ -193,12 +193,11 @@ class ProjSeCV(
                 tables=selector._table_options(),
                 covariates=covariates,
             )
-            if groups is not None and rows.n_samples < len(groups):
-                kept = complete_rows(X, y, sample_weight, covariates)
-                if sample_weight is not None:
-                    kept &= np.asarray(sample_weight) > 0
-                groups = np.asarray(groups)[kept]
-            splits = split_rows(rows, self.cv, groups)
+            kept = kept_rows(rows, X, y, sample_weight, covariates, selector.missing)
+            if rows.classes is not None and rows.weight is not None and not rows.weight.all():
+                # Without weight, a row may lack its label, by which rows are spread over folds.
+                kept, rows = rows.weight > 0, rows.counted()
+            splits = split_rows(rows, self.cv, groups, kept)
             consecutive = self.cv is None or is_whole(self.cv)
             judge = None
             if self.estimator is not None:

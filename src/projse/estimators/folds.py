@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import PredefinedSplit, check_cv
 
 from projse.kernels.combination import bases_of_moments, bases_of_rows
 from projse.kernels.combined_candidates import mapped_candidates
@@ -136,8 +136,13 @@ class RowFold:
         return held_out_r2(train, test, np.arange(X.shape[1]), center)
 
 
-def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
-    """Split the rows; refuse folds that cannot be judged or that lose a class."""
+def split_rows(
+    rows: Rows, cv: Any, groups: Any, kept: Array | None = None
+) -> list[tuple[Array, Array]]:
+    """Split the rows; refuse folds that cannot be judged or that lose a class.
+
+    ``kept`` marks the rows among those that were given, which groups and listed splits speak of.
+    """
     m, codes = rows.n_samples, rows.class_codes()
     splitter = check_cv(cv, y=codes, classifier=codes is not None)
     if is_whole(cv) and cv > m:
@@ -151,10 +156,15 @@ def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
                 f"Class {rare!r} has {int(sizes.min())} row(s), fewer than cv={cv} folds, "
                 "so some folds would lose it; use fewer folds, or leave the class out."
             )
+    if groups is not None and kept is not None and len(groups) == len(kept):
+        groups = np.asarray(groups)[kept]
     splits = [
         (np.sort(train), np.sort(test))
         for train, test in splitter.split(np.empty((m, 1)), codes, groups)
     ]
+    if kept is not None and _lists_rows(cv):
+        place = np.cumsum(kept) - 1
+        splits = [(place[a[kept[a]]], place[b[kept[b]]]) for a, b in splits]
     if len(splits) < 2:
         raise ValueError(f"cv={cv!r} gives {len(splits)} split; at least 2 are needed.")
     for i, (train, test) in enumerate(splits):
@@ -175,6 +185,12 @@ def split_rows(rows: Rows, cv: Any, groups: Any) -> list[tuple[Array, Array]]:
                     "stratify, or use fewer folds."
                 )
     return splits
+
+
+def _lists_rows(cv: Any) -> bool:
+    """Tell whether the rows of each fold are listed by number, whatever the rows."""
+    made = cv is None or is_whole(cv) or hasattr(cv, "split")
+    return not made or isinstance(cv, PredefinedSplit)
 
 
 def moment_folds(

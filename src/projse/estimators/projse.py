@@ -405,10 +405,12 @@ class ProjSe(
                 options: Any = {"n_jobs": self.n_jobs, "batch_size": self.batch_size}
                 return moments_of(rows, with_xx=with_xx, **options)
 
-            if first:
+            if not first:
+                batch = sum_rows(self.moments_.xx is not None)
+            elif rows.encoding is not None:  # variables of several columns, now or later
+                batch = sum_rows(True)
+            else:
                 n_y = reference_columns(rows, self.center)
                 batch = self._first_batch(self._task(rows.one_view), n_y, sum_rows)
-            else:
-                batch = sum_rows(self.moments_.xx is not None)
             self._add_moments(batch, y)
         return self

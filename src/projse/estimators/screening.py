@@ -47,7 +47,7 @@ def screen_rows(
 
     Columns with the same label are of one variable, which passes as a whole.
     """
-    parts = deal(rows.n_samples, round(1 / SCREENING_SHARE), rng, rows.class_codes(), None)
+    parts = deal(rows.n_samples, round(1 / SCREENING_SHARE), rng, rows.strata(), None)
     first, rest = rows.take(parts[0]), rows.take(np.sort(np.concatenate(parts[1:])))
     task = _picking(task, _n_rows(rest) - rows.n_covariates)
     outcome = task.on_rows(first, may_be_constant=True)

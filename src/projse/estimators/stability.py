@@ -22,6 +22,7 @@ from projse.estimators.given_moments import load_given, refuse_qr
 from projse.estimators.parameters import check_parameters
 from projse.estimators.projse import ProjSe
 from projse.estimators.selector import RowSelector
+from projse.estimators.table_rows import kept_rows
 from projse.estimators.tags import TagsOfSelectorMixin
 from projse.exceptions import (
     NothingSelectedWarning,
@@ -38,6 +39,7 @@ from projse.moments.own_products import ONCE
 from projse.moments.resample import deal, draw_counts, draw_rows, generator, group_codes, share
 from projse.moments.sums import Moments
 from projse.parameters import is_number, is_whole
+from projse.search.filled import are_filled
 from projse.search.outcome import Outcome
 from projse.search.products import KEPT_COLUMNS, reference_columns
 from projse.search.rounds import Selection
@@ -208,7 +210,11 @@ class StabilityProjSe(
             )
             rows = given.counted()
             strata = rows.class_codes() if self.stratify and groups is None else None
-            codes = group_codes(groups, given.n_samples)
+            missing = self.selector.missing
+            kept = kept_rows(given, X, y, sample_weight, covariates, missing)
+            codes = group_codes(groups, given.n_samples if kept is None else len(kept))
+            if codes is not None and kept is not None:
+                codes = group_codes(codes[kept], given.n_samples)
             if codes is not None and given.weight is not None:
                 codes = group_codes(codes[given.weight > 0], rows.n_samples)
             self._refuse_small(rows, strata, codes)
@@ -318,8 +324,12 @@ class StabilityProjSe(
 
     def _needs_products(self, rows: Rows) -> bool:
         n_y = reference_columns(rows, self.selector.center)
-        task = self._task(rows.one_view).of_columns(rows.x_variables, {})
-        return task.products.are_summed(n_y, ONCE)
+        task = self._task(rows.one_view)
+        columns = rows.x_variables
+        compares = not task.spec.is_linear
+        if columns is not None and compares and are_filled(rows.encoding, columns):
+            return True  # what fills the gaps is a combination of columns
+        return task.of_columns(columns, {}).products.are_summed(n_y, ONCE)
 
     def _counts(self, n_blocks: int, rng: np.random.Generator) -> Array:
         n_draws = share(self.subsample, n_blocks)

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import _num_samples
 
 from projse.estimators.table_options import TableOptions, as_table, has_gaps
 from projse.kernels.combination import bases_of, combined
@@ -206,8 +207,26 @@ def complete_rows(
     for part, label in ((frame, "X"), (as_table(y), "y"), (as_table(covariates), "covariates")):
         if part is not None:
             keep &= ~gaps_in(part, label)
-    if sample_weight is not None:
+    if sample_weight is not None and not np.isscalar(sample_weight):
         keep &= ~gaps_in(np.asarray(sample_weight))
+    return keep
+
+
+def kept_rows(
+    rows: Rows, X: Any, y: Any, sample_weight: Any, covariates: Any, missing: str
+) -> NDArray[np.bool_] | None:
+    """Mark which of the given rows these are; None where all are there.
+
+    Of tables, rows of weight 0 are left out and, with ``missing="drop"``, those with a gap.
+    """
+    n = _num_samples(X)
+    if rows.n_samples == n:
+        return None
+    keep = np.ones(n, dtype=bool)
+    if missing == "drop":
+        keep = complete_rows(X, y, sample_weight, covariates)
+    if sample_weight is not None:
+        keep &= np.asarray(sample_weight) > 0
     return keep
 
 

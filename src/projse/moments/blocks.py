@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_array
+from sklearn.utils.validation import _num_samples
 
 from projse.engines.dask import DaskRows
 from projse.moments.align import aligned
@@ -129,8 +130,11 @@ def block_moments(
     m = rows.n_samples
     if n_blocks is None or not is_whole(n_blocks) or not 2 <= n_blocks <= m:
         raise ValueError(f"n_blocks={n_blocks!r} must be a number from 2 to {m}, the rows.")
-    codes = group_codes(groups, m)
-    strata = rows.class_codes() if stratify and codes is None else None
+    n = _num_samples(X)
+    codes = group_codes(groups, n)
+    if codes is not None and m < n:  # of tables, rows of weight 0 are left out
+        codes = group_codes(codes[np.asarray(sample_weight) > 0], m)
+    strata = rows.strata() if stratify and codes is None else None
     blocks = deal(m, n_blocks, generator(random_state), strata, codes)
     return moments_of_blocks(
         rows,

@@ -97,7 +97,7 @@ class Dealer:
         if self.fold_of_part is not None:
             blocks = blocks[blocks % self.n_folds == self.fold_of_part[part]]
         self.rng.shuffle(blocks)  # of few rows, the first blocks get more
-        dealt = deal(rows.n_samples, len(blocks), self.rng, rows.class_codes(), None)
+        dealt = deal(rows.n_samples, len(blocks), self.rng, rows.strata(), None)
         for block, indices in zip(blocks.tolist(), dealt, strict=True):
             if len(indices):
                 yield block, indices

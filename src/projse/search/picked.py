@@ -185,8 +185,8 @@ def gather(
     few = restricted(behind, columns)
     if not (behind.one_view and plan.needs_factor):  # of all products there
         few = replace(few, xx=None)
-    if route.spectrum is not None and not behind.n_covariates:
-        few = replace(few, yy=None)  # that of an orthonormal basis
+    if route.spectrum is not None and spec.center and not behind.n_covariates:
+        few = replace(few, yy=None)  # that of an orthonormal basis, which moments have centred
     return replace(picked, x_rows=x_rows[:, columns].copy(), columns=columns, moments=few)
 
 

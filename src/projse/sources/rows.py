@@ -116,6 +116,13 @@ class Rows:
         codes[np.diff(indicators.indptr) > 0] = indicators.indices
         return codes
 
+    def strata(self) -> Array | None:
+        """Return the same with rows of weight 0 apart, which no class is to be spread with."""
+        codes = self.class_codes()
+        if codes is None or self.weight is None or self.classes is None:
+            return codes
+        return np.where(self.weight > 0, codes, len(self.classes))
+
     def counted(self) -> Rows:
         """Leave out the rows of weight 0."""
         if self.weight is None or self.weight.all():
