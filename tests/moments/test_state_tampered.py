@@ -393,7 +393,9 @@ def test_a_folder_in_place_of_a_file_is_named_and_kept(place, suffix):
     file = sorted((state / "files").glob(f"*.{suffix}"))[0]
     file.unlink()
     write(file, {"notes.txt": "mine"})
-    assert file.name in refused(folder, state)
+    assert refused(folder, state).startswith(
+        f"{file} is a folder, where the state keeps a file. Move"
+    )
     assert (file / "notes.txt").read_text() == "mine"
 
 
