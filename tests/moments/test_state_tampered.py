@@ -177,6 +177,18 @@ def test_a_state_of_the_layout_before_is_named_and_left_as_it_was(place):
     assert snapshot(state) == before
 
 
+def test_a_state_of_a_layout_to_come_is_named_and_left_as_it_was(place):
+    folder, state = place
+    run(folder, state)
+    plan = json.loads((state / "state.json").read_text())
+    (state / "state.json").write_text(json.dumps({**plan, "layout": 4, "more": 1}))
+    before = snapshot(state)
+    message = refused(folder, state)
+    assert "another version of projse (layout 4, not 3)" in message
+    assert "use another state folder" in message
+    assert snapshot(state) == before
+
+
 # Locks, folders and states that are something else
 
 
