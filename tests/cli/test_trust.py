@@ -115,6 +115,8 @@ def test_permutations_are_those_of_python(found, seed, folder):
     assert [p["permutation_p_value"] for p in record["picks"]] == test.pvalues.tolist()
     assert record["permutations"]["n_permutations"] == 39
     assert "39 shuffles" in done.stdout
+    said = " ".join(done.stdout.split())
+    assert "Those of later picks ask whether anything is related at all" in said
 
 
 @pytest.mark.parametrize("asked", [(), ("--cv", "3"), ("--state", "kept")])

@@ -280,6 +280,7 @@ def test_sparse_member_of_a_cifar_archive_is_not_filled_up(tmp_path):
 
 BOMBS = {
     "a far place of the memo": b"\x80\x02}r\xff\xff\xff\x7f.",
+    "one that there may be room for": b"\x80\x02}r\x00\x00\x00\x01.",
     "as text": b"}p2147483647\n.",
     "a long array of bytes": b"\x80\x05\x96" + (1 << 36).to_bytes(8, "little") + b".",
 }

@@ -344,7 +344,7 @@ def test_scores_that_are_nan_stay_nan_and_are_not_chosen(seed):
 def test_long_lists_of_few_rows_do_not_explode(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 120))
-    Y = X[:, :3] @ rng.normal(size=(3, 3)) + 0.3 * rng.normal(size=(40, 3))
+    Y = X[:, :3] @ rng.normal(size=(3, 3)) + 2 * rng.normal(size=(40, 3))
     judged = {
         name: ProjSeCV(ProjSe(**AUTO), n_features=60, param_grid=None, estimator=estimator)
         for name, estimator in {"ridge": None, "least squares": LinearRegression()}.items()

@@ -177,6 +177,18 @@ def test_a_state_of_the_layout_before_is_named_and_left_as_it_was(place):
     assert snapshot(state) == before
 
 
+def test_a_state_of_a_layout_to_come_is_named_and_left_as_it_was(place):
+    folder, state = place
+    run(folder, state)
+    plan = json.loads((state / "state.json").read_text())
+    (state / "state.json").write_text(json.dumps({**plan, "layout": 4, "more": 1}))
+    before = snapshot(state)
+    message = refused(folder, state)
+    assert "another version of projse (layout 4, not 3)" in message
+    assert "use another state folder" in message
+    assert snapshot(state) == before
+
+
 # Locks, folders and states that are something else
 
 
@@ -393,7 +405,9 @@ def test_a_folder_in_place_of_a_file_is_named_and_kept(place, suffix):
     file = sorted((state / "files").glob(f"*.{suffix}"))[0]
     file.unlink()
     write(file, {"notes.txt": "mine"})
-    assert file.name in refused(folder, state)
+    assert refused(folder, state).startswith(
+        f"{file} is a folder, where the state keeps a file. Move"
+    )
     assert (file / "notes.txt").read_text() == "mine"
 
 

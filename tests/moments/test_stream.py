@@ -17,6 +17,7 @@ from planted import planted, planted_labels
 
 import projse.moments.stream_run
 import projse.sources.batches
+import projse.sources.csv
 from projse import Moments, ProjSe, SourceError, moments_from
 from projse.exceptions import RankExhaustedWarning
 
@@ -134,6 +135,35 @@ def test_memory_stays_bounded(monkeypatch):
     finally:
         tracemalloc.stop()
     assert peak < 10 * rows * columns * 8
+
+
+WRITERS = {
+    "parquet": lambda t, path: pq.write_table(t, path, row_group_size=len(t), use_dictionary=False),
+    "feather": lambda t, path: pyarrow.feather.write_feather(t, path, chunksize=4096),
+    "csv": pacsv.write_csv,
+}
+
+
+@pytest.mark.parametrize("suffix", WRITERS)
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_file_is_never_held_whole(seed, tmp_path, monkeypatch, suffix, n_jobs):
+    """One row group of 32 MB, and text that takes 64 MB as numbers."""
+    small_chunks(monkeypatch, 4096)
+    monkeypatch.setattr(projse.sources.csv, "BLOCK_BYTES", (1 << 18, 1 << 18))
+    monkeypatch.setattr(projse.sources.csv, "TYPE_BYTES", 1 << 18)
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 100, size=(20, 400_000)).astype("f4")
+    path = tmp_path / f"rows.{suffix}"
+    WRITERS[suffix](pa.table({f"x_{j}": column for j, column in enumerate(values)}), path)
+    before = pa.default_memory_pool()
+    pool = pa.proxy_memory_pool(before)
+    pa.set_memory_pool(pool)
+    try:
+        moments = moments_from(path, targets="x_0", target_type="continuous", n_jobs=n_jobs)
+    finally:
+        pa.set_memory_pool(before)
+    assert moments.n_samples == values.shape[1]
+    assert 0 < pool.max_memory() < 24 << 20
 
 
 def test_an_error_in_the_iterator_comes_through_and_leaves_no_thread(seed):

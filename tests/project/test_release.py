@@ -51,6 +51,23 @@ def test_the_version_is_that_of_the_package():
     assert TOOL["version"]() == projse.__version__
 
 
+def test_two_builds_that_differ_are_refused_and_nothing_is_handed_out(project, monkeypatch):
+    root = project("1.2.0", "1.2.0")
+
+    def run(command, **options):
+        """Build what names its folder, as a careless build would."""
+        out = Path(command[command.index("--outdir") + 1])
+        out.mkdir()
+        (out / "a.whl").write_text(str(out))
+
+    build = TOOL["build"]
+    monkeypatch.setattr(build.__globals__["subprocess"], "run", run)
+    monkeypatch.setitem(build.__globals__, "_commit_time", lambda root: "0")
+    with pytest.raises(RuntimeError, match="Two builds differ"):
+        build(root / "dist", root)
+    assert not (root / "dist").exists()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(importlib.util.find_spec("build") is None, reason="needs the package build")
 def test_two_builds_are_the_same_and_hold_the_tests(tmp_path):

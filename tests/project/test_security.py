@@ -19,6 +19,8 @@ SHELLS = {"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatus
 UNSAFE = {"yaml.load", "yaml.unsafe_load", "joblib.load", "torch.load", "pickle.loads"}
 UNSAFE |= {"pickle.load", "tempfile.mktemp", "pd.read_pickle", "pandas.read_pickle"}
 EXTRACT = {"extractall", "extract", "unpack_archive"}
+FRAMES = {"eval", "query"}
+"""Methods of data frames, and functions of pandas, that run text."""
 
 
 def dotted(node: ast.expr) -> str:
@@ -51,6 +53,8 @@ def faults(tree: ast.AST, *, restricted: bool = False) -> list[str]:
         last, given = name.rsplit(".", 1)[-1], keywords(call)
         if name in RUN_TEXT | SHELLS | UNSAFE:
             found.append(f"calls {name} in line {call.lineno}")
+        if last in FRAMES and last != name:
+            found.append(f"calls {name} in line {call.lineno}")
         if last in EXTRACT:
             found.append(f"unpacks into a folder in line {call.lineno}: {name}")
         shell = given.get("shell")
@@ -77,6 +81,8 @@ def test_nothing_that_is_read_can_run():
         "from dill import loads",
         "eval(text)",
         "exec(text)",
+        "pd.eval(text)",
+        "frame.query(text)",
         "np.load(path)",
         "numpy.load(path, allow_pickle=True)",
         "np.lib.format.read_array(file, allow_pickle=flag)",

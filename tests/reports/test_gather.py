@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -187,11 +189,22 @@ def test_other_estimators_are_refused_with_the_remedy(seed, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_a_report_is_written_whole_and_its_place_is_returned(seed, tmp_path):
+def test_a_report_is_written_whole_or_not_at_all(seed, tmp_path, monkeypatch):
     path = tmp_path / "picks.html"
     path.write_text("before")
     assert projse.report(fitted(seed), path) == path
     assert path.read_text().startswith("<!doctype html>")
+    assert [p.name for p in tmp_path.iterdir()] == ["picks.html"]
+    whole = path.read_text()
+
+    def no_space(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "fsync", no_space)
+        with pytest.raises(OSError, match="No space left"):
+            projse.report(fitted(seed, k=2), path)
+    assert path.read_text() == whole, "the page of before is still there"
     assert [p.name for p in tmp_path.iterdir()] == ["picks.html"]
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         projse.report(fitted(seed), tmp_path / "no" / "picks.html")
@@ -212,6 +225,13 @@ def test_a_permutation_test_becomes_a_check(seed):
         assert check["status"] == status
         assert "39 shuffles" in check["text"]
         assert check["names"] == ([] if status == "fine" else selector.selected_names_.tolist())
+    two = permutation_test(ProjSe(2), X, Y, n_permutations=39, random_state=0)
+    (check,) = [
+        c for c in gather(ProjSe(2).fit(X, Y), permutations=two)["checks"] if "Sh" in c["title"]
+    ]
+    assert ("later picks" in check["text"]) or (
+        "the first pick is the one to go by" in check["text"]
+    )
     with pytest.raises(TypeError, match="what permutation_test returns, not ProjSe"):
         gather(selector, permutations=selector)
     with pytest.raises(ValueError, match="more candidates"):

@@ -26,7 +26,8 @@ N_ROWS = 400
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let types be those of the first kilobyte."""
-    monkeypatch.setattr(csv, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(csv, "TYPE_BYTES", 1 << 10)
+    monkeypatch.setattr(csv, "BLOCK_BYTES", (1 << 10, 1 << 10))
 
 
 def numbers(seed: int) -> pd.DataFrame:
@@ -315,7 +316,7 @@ def test_a_process_ends_while_a_file_is_read_ahead(tmp_path: Path) -> None:
         "        time.sleep(0.5)\n"
         "        return super().read(size)\n"
         "csv.open = Slow  # where the module opens files by Python\n"
-        "csv.BLOCK_BYTES = 1 << 10\n"
+        "csv.TYPE_BYTES = 1 << 10\n"
         f"part, = open_source({str(path)!r})\n"
         "assert len(part.fields()) == 2\n"
         "sys.exit(7)\n"
@@ -381,3 +382,12 @@ def test_a_file_may_be_packed_in_every_way_that_is_told(
         file.write(b"a,y\n1,2\n3,5\n")
     assert moments_from(path, targets="y").n_samples == 2
     assert set(csv.CODECS) == set(files.COMPRESSED)
+
+
+@pytest.mark.parametrize(("n_columns", "mega"), [(3, 4), (4000, 6), (60_000, 16)])
+def test_blocks_are_small_but_for_wide_files(tmp_path, n_columns, mega):
+    """Arrow reads 32 blocks ahead; a column of a block has a price, which lines have to share."""
+    path = tmp_path / "t.csv"
+    path.write_text(",".join(f"c{j:05}" for j in range(n_columns)) + "\n" + "1," * n_columns + "\n")
+    (part,) = open_source(path)
+    assert part._block_size >> 20 == mega

@@ -303,6 +303,11 @@ class StateFolder:
                 ) from error
             if error.errno in (errno.ENOTDIR, errno.EEXIST):
                 raise StateError(f"{place} is a file; the state needs a folder.") from error
+            if error.errno == errno.EISDIR:
+                raise StateError(
+                    f"{error.filename2 or place} is a folder, where the state keeps a file. Move "
+                    "it elsewhere, or use another state folder."
+                ) from error
             raise StateError(f"The state folder {self.path} cannot be used: {error}") from error
 
 

@@ -324,6 +324,8 @@ def _shuffled(selector: Any, test: Any, names: Sequence[str]) -> Check:
     weak = test.pvalues > level
     if not weak.any():
         text = f"Of {n}, at most {100 * test.pvalues.max():.2g} % gave picks that score as high."
+        if len(test.pvalues) > 1:
+            text += " For later picks that says that something is related, not what they add."
         return Check("fine", title, text)
     text = (
         f"{_picks(weak.sum())} no better than what more than {100 * level:g} % of {n} gave at the "

@@ -11,6 +11,8 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from projse.exceptions import SourceError
 from projse.sources import files as _files
 from projse.sources.bad_value import BadValue, RaggedLine
@@ -19,8 +21,14 @@ from projse.sources.file_part import FilePart
 from projse.sources.gap_marks import spellings
 from projse.sources.parts import Reading, import_arrow
 
-BLOCK_BYTES = 1 << 24
-"""Bytes that are converted at a time, of which the first tell the types."""
+TYPE_BYTES = 1 << 24
+"""Bytes at the beginning of a file that tell the types."""
+
+BLOCK_BYTES = (1 << 22, TYPE_BYTES)
+"""Bytes that are converted at a time: Arrow reads 32 blocks ahead, however large they are."""
+
+BLOCK_LINES = 256
+"""Lines of a block, as long as the header: a column of a block has a price of its own."""
 
 HEAD_BYTES = 1 << 16
 """Bytes at the beginning of a file that tell what separates columns and fractions."""
@@ -65,12 +73,12 @@ class CsvPart(FilePart):
         self.na_values = na_values
         self._asked: tuple[dict[str, Any], Columns | None] = {}, None
 
-    def _options(self) -> dict[str, Any]:
+    def _options(self, block_size: int | None = None) -> dict[str, Any]:
         import pyarrow.csv as csv
 
         return {
             "read_options": csv.ReadOptions(
-                block_size=BLOCK_BYTES, skip_rows=self._dialect.n_skipped
+                block_size=block_size or TYPE_BYTES, skip_rows=self._dialect.n_skipped
             ),
             "parse_options": csv.ParseOptions(delimiter=self._dialect.delimiter),
         }
@@ -93,6 +101,12 @@ class CsvPart(FilePart):
         with self._named_errors():
             head: bytes = self._unpacked(self._opened()).read(HEAD_BYTES)
         return head
+
+    @property
+    def _block_size(self) -> int:
+        """Bytes of a block: few, but some hundred lines of a wide file."""
+        header = self._head.find(b"\n") if b"\n" in self._head else HEAD_BYTES
+        return int(np.clip(BLOCK_LINES * header, *BLOCK_BYTES))
 
     @property
     def _is_bare_header(self) -> bool:
@@ -166,12 +180,15 @@ class CsvPart(FilePart):
         if not kept:  # all are numbers; what is not is to be named with its row
             numbers = wanted - {field.name for field in self.fields() if field.kind == "bool"}
             types |= dict.fromkeys(numbers, pa.float64())
+        # The first block of those that follow may tell less than what the fields were told by.
+        types = {name: self._schema.field(name).type for name in names} | types
         self._asked = types, reading.columns
         convert = self._conversion(
             include_columns=names, column_types=types, strings_can_be_null=True
         )
         file = self._opened()
-        reader = csv.open_csv(self._text(file), convert_options=convert, **self._options())
+        options = self._options(self._block_size)
+        reader = csv.open_csv(self._text(file), convert_options=convert, **options)
 
         def batches() -> Iterator[Any]:
             with reader:

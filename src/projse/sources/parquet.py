@@ -33,7 +33,13 @@ class ParquetPart(FilePart):
         # column has a buffer of its own.
         about = pq.read_metadata(self._opened())
         size = min(max(BUFFERS_BYTES // max(about.num_columns, 1), 1 << 12), 1 << 18)
-        return pq.ParquetFile(self._opened(), metadata=about, buffer_size=size, pre_buffer=False)
+        return pq.ParquetFile(
+            self._opened(),
+            metadata=about,
+            buffer_size=size,
+            pre_buffer=False,
+            page_checksum_verification=True,
+        )
 
     def _read_schema(self) -> Any:
         with self._file() as file:
