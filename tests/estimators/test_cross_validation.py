@@ -341,6 +341,7 @@ def test_scores_that_are_nan_stay_nan_and_are_not_chosen(seed):
     assert model.n_features_ == 1
 
 
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
 def test_long_lists_of_few_rows_do_not_explode(seed):
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 120))
@@ -350,7 +351,7 @@ def test_long_lists_of_few_rows_do_not_explode(seed):
         for name, estimator in {"ridge": None, "least squares": LinearRegression()}.items()
     }
     worst = {name: curve(model.fit(X, Y), 5).mean(axis=1).min() for name, model in judged.items()}
-    assert worst["least squares"] < -2
+    assert worst["least squares"] < worst["ridge"] - 1
     assert worst["ridge"] > -0.5
 
 
