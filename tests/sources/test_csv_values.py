@@ -358,6 +358,8 @@ def test_the_rows_of_all_members_of_an_archive_count(tmp_path: Path) -> None:
         ("t.npz", b"PK\x03\x04\x14\0", "zip archive, such as .*npz"),
         ("t.csv", gzip.compress(b"a,y\n1,2\n", mtime=0), "is compressed; let its name end"),
         ("t.csv", "a,y\n1,2\n".encode("utf-16-le"), "zero bytes, as UTF-16 does"),
+        ("t.csv", "a,y\n1,2\n".encode("utf-32"), "iconv -f utf-32"),
+        ("t.csv", b"\0\0\xfe\xff" + "a,y\n1,2\n".encode("utf-32-be"), "iconv -f utf-32"),
         ("t.csv.gz", b"a,y\n1,2\n", "or not be compressed as its name says"),
         ("t.csv.gz", gzip.compress(b"a,y\n1,2\n", mtime=0)[:-4], "may be cut short"),
     ],

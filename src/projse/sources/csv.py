@@ -146,6 +146,10 @@ class CsvPart(FilePart):
                 f"{self.label} is empty: not even a header. Write it again, or leave it out."
             )
         _files.refuse_other_format(self.label, self._head, "CSV")
+        if self._head.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+            raise SourceError(
+                f"{self.label} is UTF-32. Store it as UTF-8 (iconv -f utf-32 -t utf-8)."
+            )
         if self._head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise SourceError(
                 f"{self.label} is UTF-16 (Excel's Unicode text). Store it as UTF-8 "
