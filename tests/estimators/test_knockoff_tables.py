@@ -71,6 +71,7 @@ def test_finds_what_matters_in_a_table(seed):
     assert found.table()["group"].nunique() == len(found.selected_)
 
 
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingSelectedWarning")
 def test_one_frame_equals_its_columns_as_groups(seed):
     """What a table is encoded to, written out by hand, with the same twins."""
     frame = table(seed)[["city", "age", "z0", "price"]]

@@ -42,6 +42,7 @@ def test_ordered_rows_are_said_to_be_ordered(seed, by, wide, monkeypatch):
     assert found[0].filename == __file__, "the warning points at the user's line"
 
 
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
 def test_folds_of_ones_own_are_meant_so(seed):
     X, Y = related(seed)
     order = np.argsort(Y[:, 0])
@@ -54,6 +55,7 @@ def test_folds_of_ones_own_are_meant_so(seed):
     model().fit_moments(days)
 
 
+@pytest.mark.filterwarnings("ignore::projse.exceptions.NothingPredictsWarning")
 def test_labels_in_order_are_spread_over_the_folds(seed):
     X, Y = related(seed)
     labels = np.digitize(Y[:, 0], [-1.0, 1.0])

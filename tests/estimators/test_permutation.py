@@ -171,6 +171,7 @@ def test_many_rows_in_batches_are_one_product(seed, monkeypatch):
     np.testing.assert_allclose(got.null_scores, want.null_scores, rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:Of column.*a single row makes up")
 def test_very_wide_sparse_products_stay_sparse(seed, monkeypatch):
     monkeypatch.setattr("projse.moments.in_memory.SPARSE_YX_ELEMENTS", 1)
     X, Y = KINDS["sparse"](*views(np.random.default_rng([seed, 9])))

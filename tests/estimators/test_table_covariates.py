@@ -41,8 +41,8 @@ def cohort(seed, *, gaps=True):
     frame["height"] = rng.normal(170, 9, n)
     days = rng.integers(0, 900, n)
     frame["visit"] = pd.Timestamp("2021-01-01") + pd.to_timedelta(days, unit="D")
-    frame["noise"] += 3.0 * (frame.site == "north") + frame.height / 9
-    frame["y_dose"] += 3.0 * (frame.site == "north") + frame.height / 9
+    frame["noise"] += 6.0 * (frame.site == "north") + frame.height / 9
+    frame["y_dose"] += 6.0 * (frame.site == "north") + frame.height / 9
     if gaps:
         frame.loc[rng.random(n) < 0.07, "height"] = np.nan
         frame.loc[rng.random(n) < 0.05, "site"] = None
