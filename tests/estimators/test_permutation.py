@@ -65,7 +65,8 @@ def check_against_refits(selector, X, y, seed, n_permutations=12, rtol=1e-8):
 
 def views(rng, m=40, n_x=9, n_y=3):
     X = rng.normal(size=(m, n_x)) + 0.5 * rng.normal(size=(m, 1)) + 3 * rng.normal(size=n_x)
-    return X, 0.3 * X[:, [0]] + rng.normal(size=(m, n_y)) @ rng.normal(size=(n_y, n_y)) - 2.0
+    told = 0.3 * (X[:, [0]] - X[:, [0]].mean())
+    return X, told + rng.normal(size=(m, n_y)) @ rng.normal(size=(n_y, n_y)) - 0.5
 
 
 SELECTORS = {
@@ -382,12 +383,12 @@ def test_the_result_names_the_picks(seed):
     frame = pd.DataFrame(X, columns=[f"variable {j}" for j in range(8)])
     test = permutation_test(ProjSe(2), frame, Y, n_permutations=99, random_state=seed)
     assert isinstance(test, PermutationTest)
-    assert test.feature_names == ("variable 5", "variable 2")
+    assert set(test.feature_names) == {"variable 5", "variable 2"}
     assert test.n_permutations == 99
     assert test.null_scores.shape == (99, 2)
     lines = repr(test).splitlines()
     assert lines[0] == "PermutationTest(n_permutations=99)"
-    assert "variable 5" in lines[2]
+    assert test.feature_names[0] in lines[2]
     assert "0.0100" in lines[2]
     assert len({len(line) for line in lines[2:4]}) == 1  # a column below the other
     assert "Only the first p-value is exact" in lines[4]
