@@ -159,6 +159,12 @@ class Problem:
         kept = independent(self.K, list(everything), [arb(1)] * self.q)
         return kept, part(self.K, kept, kept)
 
+    def condition_number(self):
+        """Of what is left of the references."""
+        kept, block = self.references()
+        values = [float(value) for value in eigenvalues(block)] if kept else [1.0]
+        return float(np.sqrt(max(values) / min(values)))
+
     def shadows(self):
         """K_XY (K_YY + αI)⁺ K_YX of all columns of candidates."""
         kept, block = self.references()
@@ -278,6 +284,10 @@ class Selected:
     boards: list[dict[int, float]] = field(default_factory=list)
     left: list[float] = field(default_factory=list)
     """What conditioning left of the variables that were there to be picked: the least share."""
+    conditions: list[float] = field(default_factory=list)
+    """In rounds: the largest condition number so far of what was left of the references."""
+    shortest: list[float] = field(default_factory=list)
+    """In rounds: squared length of the shortest direction that a pick takes out of the space."""
 
     def add(self, problem, v, scores):
         assert all(float(score.rad()) < 1e-50 for score in scores.values()), "50 digits are few"
@@ -290,9 +300,11 @@ class Selected:
 def in_rounds(problem, k, exhausted="residual", round_size=None):
     """The paper's rounds: search the reference space, then what `exhausted` says."""
     out, left = Selected(), list(range(len(problem.groups)))
-    pending = []
+    pending, kappa = [], 1.0
     while len(out.picks) < k and left:
         M, rank = problem.shadows()
+        if problem.alpha == 0:
+            kappa = max(kappa, problem.condition_number())
         limit = min(rank, k - len(out.picks), round_size or rank)
         taken = deflated = 0
         while taken < limit and left:
@@ -302,12 +314,16 @@ def in_rounds(problem, k, exhausted="residual", round_size=None):
                 break
             v, _ = best(live)
             out.add(problem, v, live)
+            out.conditions.append(kappa)
             left.remove(v)
             pending.append(v)
             taken += 1
             S = [j - problem.q for j in problem.live_columns(v)]
             S = independent(M, S, [arb(1)] * M.nrows())
             deflated += len(S)
+            inside = [problem.q + j for j in S]
+            lengths = eigenvalues(part(problem.K, inside, inside).solve(part(M, S, S)))
+            out.shortest.append(min(float(length) for length in lengths))
             across = part(M, S, range(M.nrows()))
             M = M - across.transpose() * part(M, S, S).solve(across)
         used_up = round_size is None or taken < round_size

@@ -107,7 +107,7 @@ class VariableSearch:
         state = self._state = _Deflated(self)
         eligible = self.eligible.copy()
         taken = 0.0  # rounding that went with the directions of picks
-        while True:
+        while state.n_taken < self.rank:
             totals = self._totals(state.R)
             usable = eligible & (totals > self.floor + taken)
             pick = best_of(self._scores(totals, state), usable, self.space.plan.tie_order)
@@ -194,23 +194,27 @@ class _Deflated:
 
     def take(self, columns: slice, rounding: float) -> None:
         """Take all directions of a variable out."""
-        Q = _directions(self.R[:, columns], rounding)
+        n_left = len(self._weights) - self.n_taken
+        Q = _directions(self.R[:, columns], rounding, n_left)
         self._Q = np.hstack([self._Q, Q])
         self.R = self.R - Q @ (Q.T @ self.R)
         if self._ridged:
-            Q = _directions(self.plain[:, columns], rounding)
+            Q = _directions(self.plain[:, columns], rounding, n_left)
             self.plain = self.plain - Q @ (Q.T @ self.plain)
         else:
             self.plain = self.R
         self.n_taken += Q.shape[1]
 
 
-def _directions(R: Array, rounding: float) -> Array:
-    """Orthonormal basis of columns, without those that rounding alone can explain."""
+def _directions(R: Array, rounding: float, n_left: int) -> Array:
+    """Orthonormal basis of columns, without those that rounding alone can explain.
+
+    There are ``n_left`` directions at most: what picks before have left beside them is rounding.
+    """
     U, values, _ = np.linalg.svd(R, full_matrices=False)
     relative = np.finfo(np.float64).eps * max(R.shape) * values.max(initial=0.0)
     basis: Array = U[:, values > max(np.sqrt(rounding), relative)]
-    return basis
+    return basis[:, :n_left]
 
 
 def whitened_again(conditioning: Conditioning, before: BlockMap) -> BlockMap:
