@@ -160,10 +160,11 @@ class Problem:
         return kept, part(self.K, kept, kept)
 
     def condition_number(self):
-        """Of what is left of the references."""
+        """κ: the longest direction of the references over the shortest of what is left of them."""
         kept, block = self.references()
-        values = [float(value) for value in eigenvalues(block)] if kept else [1.0]
-        return float(np.sqrt(max(values) / min(values)))
+        whole = eigenvalues(part(self.first, range(self.q), range(self.q)))
+        left = eigenvalues(block) if kept else whole
+        return float(np.sqrt(max(map(float, whole)) / min(map(float, left))))
 
     def shadows(self):
         """K_XY (K_YY + αI)⁺ K_YX of all columns of candidates."""
@@ -285,7 +286,7 @@ class Selected:
     left: list[float] = field(default_factory=list)
     """What conditioning left of the variables that were there to be picked: the least share."""
     conditions: list[float] = field(default_factory=list)
-    """In rounds: the largest condition number so far of what was left of the references."""
+    """In rounds: the largest κ so far."""
     shortest: list[float] = field(default_factory=list)
     """In rounds: squared length of the shortest direction that a pick takes out of the space."""
 

@@ -11,7 +11,6 @@ import pytest
 from agreement import ROUTES, fit
 from marks import arbitrary_picks
 from paper import paper_form
-from precise_problems import condition_number
 from variants import slow
 
 from projse import ProjSe
@@ -25,6 +24,8 @@ extended = pytest.mark.skipif(
 )
 
 # Problems
+
+EPS = np.finfo(float).eps
 
 
 def whole(rng, *shape, bits=6):
@@ -99,6 +100,12 @@ class Exact:
             if norm > 1e-13:
                 self.taken.append(x / norm)
 
+    def stretch(self):
+        """κ of docs/numbers.md: the longest direction of the references over the shortest left."""
+        values = np.linalg.svd(self.left(self.Y).astype(float), compute_uv=False)
+        longest = np.linalg.svd(self.Y.astype(float), compute_uv=False)[0]
+        return longest / values[values > 1e-15].min(initial=longest)
+
     def coordinates(self):
         """Of the candidates, normalised, in the space that is left of the references."""
         X, Y = self.left(self.X), self.left(self.Y)
@@ -150,21 +157,38 @@ def test_scores_are_those_of_extended_precision(seed, family, small):
             assert best_left < 1e-6 or share_left < 1e-10
 
 
+def bounds(selector, X, Y, solver):
+    """How far scores may be off, as docs/numbers.md states it."""
+    exact, off = Exact(X, Y, True), []
+    by_rows = solver == "qr" or (solver == "auto" and exact.stretch() > 1e5)
+    norms = (exact.X**2).sum(axis=0)
+    for number in np.unique(selector.rounds_):
+        picks = selector.selected_[selector.rounds_ == number]
+        left = (exact.left(exact.X)[:, picks] ** 2).sum(axis=0) / norms[picks]
+        kappa = exact.stretch() ** (1 if by_rows else 2)
+        kappa = kappa if kappa < 1e12 else np.inf  # beyond, nothing is promised
+        off += (4 * EPS * kappa / np.maximum(left, 1e-30)).tolist()
+        exact.take_out(picks)
+    return np.maximum.accumulate(off)
+
+
 @extended
 @pytest.mark.parametrize("share", [1e-2, 1e-4, 1e-5])
 @pytest.mark.parametrize("family", [random, near_pairs_and_their_differences, of_low_rank])
 def test_small_effects_are_found(seed, family, share):
     """One output is one of the candidates, to a small part: a score of the square of that part."""
-    rng = np.random.default_rng([seed, 2])
+    rng, wrong = np.random.default_rng([seed, 2]), []
     for solver in ("auto", "gram", "qr") * 3:
         X, Y = problem(rng, family, 2.0**-7)
         Y[:, 0] += 2.0 ** round(np.log2(share)) * X[:, int(rng.integers(X.shape[1]))]
         got = fit(paper_form(min(12, X.shape[1]), solver=solver), X, Y)
         scores, best_left, share_left = true_scores(got, X, Y, True)
-        if solver == "gram" and condition_number(Y) > 1e6:
-            continue  # it may not know, and docs/numbers.md promises nothing beyond
-        np.testing.assert_allclose(got.scores_, scores, rtol=0.05)
-        assert best_left < 1e-6 or share_left < 1e-12
+        off, bound = np.abs(got.scores_ - scores), bounds(got, X, Y, solver)
+        assert (off <= 0.05 * scores + bound).all()
+        wrong += (off > 0.05 * scores).tolist()
+        if np.isfinite(bound).all():
+            assert best_left < 1e-6 or share_left < 4e-12  # of a length of two millionths
+    assert np.mean(wrong) < 0.3, "few are off at all"
 
 
 # As found
