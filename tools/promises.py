@@ -42,6 +42,14 @@ class Kind(NamedTuple):
 
 
 MATRIX = "estimators/test_determinism.py"
+MARKED = (
+    "engines",
+    MATRIX,
+    "estimators/test_many_outputs.py",
+    "estimators/test_table_sources.py",
+    "reports/test_fingerprint.py",
+)
+"""Where tests of determinism lie, since others cannot even be read where packages lack."""
 PRECISE = "search/test_high_precision.py"
 KINDS = {
     "plain": Kind("plain tests"),
@@ -50,7 +58,7 @@ KINDS = {
         "plain tests of determinism, moments, kernels and search",
         places=(MATRIX, "kernels", "moments", "search"),
     ),
-    "matrix": Kind("all tests of determinism", "determinism"),
+    "matrix": Kind("all tests of determinism", "determinism", MARKED),
     "fault": Kind("tests that inject a fault,", "fault"),
 }
 
@@ -234,6 +242,10 @@ class _Outcomes:
         self._of[report.nodeid] = max(
             self._of.get(report.nodeid, "passed"), outcome, key=worst.index
         )
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:  # tests that could not be read would be missing without a word
+            self._of[report.nodeid] = "failed"
 
     @property
     def found(self) -> dict[str, int]:

@@ -166,6 +166,22 @@ def test_a_test_counts_once_by_its_worst_phase():
     assert outcomes.found == {"failed": 1, "passed": 1, "skipped": 1, "xfailed": 1}
 
 
+def test_a_file_of_tests_that_cannot_be_read_is_a_failure():
+    outcomes = PROMISES["_Outcomes"]()
+    for name, failed in {"a.py": False, "b.py": True}.items():
+        outcomes.pytest_collectreport(SimpleNamespace(nodeid=name, failed=failed))
+    assert outcomes.found == {"failed": 1}
+
+
+def test_the_matrix_is_looked_for_where_its_tests_are():
+    mark = "mark." + "determinism"
+    files = [path for path in (ROOT / "tests").rglob("*.py") if mark in path.read_text("utf-8")]
+    places = [ROOT / "tests" / place for place in PROMISES["MARKED"]]
+    assert len(files) > 5
+    for path in files:
+        assert any(path == place or place in path.parents for place in places), path
+
+
 def test_failures_that_were_expected_are_told_apart_from_what_was_skipped(tmp_path):
     (tmp_path / "tools" / "ran").mkdir(parents=True)
     outcomes = {"passed": 5, "skipped": 2, "xfailed": 1}
