@@ -48,6 +48,7 @@ MARKED = (
     "estimators/test_many_outputs.py",
     "estimators/test_table_sources.py",
     "reports/test_fingerprint.py",
+    "search/test_width.py",
 )
 """Where tests of determinism lie, since others cannot even be read where packages lack."""
 PRECISE = "search/test_high_precision.py"
