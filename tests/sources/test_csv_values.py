@@ -393,3 +393,6 @@ def test_blocks_are_small_but_for_wide_files(tmp_path, n_columns, mega):
     path.write_text(",".join(f"c{j:05}" for j in range(n_columns)) + "\n" + "1," * n_columns + "\n")
     (part,) = open_source(path)
     assert part._block_size >> 20 == mega
+    path.write_text("sep=,\n" + path.read_text())
+    (part,) = open_source(path)
+    assert round(part._block_size / 2**20) == mega, "the first line is no header"

@@ -210,8 +210,10 @@ class StabilityProjSe(
             )
             rows = given.counted()
             strata = rows.class_codes() if self.stratify and groups is None else None
-            missing = self.selector.missing
-            kept = kept_rows(given, X, y, sample_weight, covariates, missing)
+            kept = None
+            if groups is not None:  # which speak of the rows as they were given
+                missing = self.selector.missing
+                kept = kept_rows(given, X, y, sample_weight, covariates, missing)
             codes = group_codes(groups, given.n_samples if kept is None else len(kept))
             if codes is not None and kept is not None:
                 codes = group_codes(codes[kept], given.n_samples)

@@ -105,8 +105,9 @@ class CsvPart(FilePart):
     @property
     def _block_size(self) -> int:
         """Bytes of a block: few, but some hundred lines of a wide file."""
-        header = self._head.find(b"\n") if b"\n" in self._head else HEAD_BYTES
-        return int(np.clip(BLOCK_LINES * header, *BLOCK_BYTES))
+        lines = self._head.split(b"\n")
+        header = lines[min(self._dialect.n_skipped, len(lines) - 1)]
+        return int(np.clip(BLOCK_LINES * len(header), *BLOCK_BYTES))
 
     @property
     def _is_bare_header(self) -> bool:
